@@ -1,0 +1,38 @@
+#include "scheduler/capability.hpp"
+
+#include <algorithm>
+
+#include "scheduler/device_memory.hpp"
+
+namespace backplane {
+
+Result<Capability> Capability::ask(const Graph& graph, const std::vector<Device*>& devices,
+                                   std::span<const std::pair<NodeId, uint32_t>> refusals) {
+  Capability capability;
+  for (Device* device : devices) {
+    Result<std::vector<NodeAnswer>> answers = device->query(graph.abi());
+    if (!answers.ok()) return answers.status().with_context("asking " + device->name() + " what it can run");
+    capability.answers_.push_back(std::move(answers).value());
+  }
+  for (const auto& [node, device] : refusals)
+    if (device < capability.device_count() && node < graph.node_count())
+      capability.answers_[device][node] = {BP_VERDICT_NO, 0, "it took the node when asked, and refused it later"};
+  for (size_t reader = 0; reader < devices.size(); ++reader) {
+    std::vector<Access>& row = capability.in_place_.emplace_back(devices.size(), Access::none);
+    for (size_t owner = 0; owner < devices.size(); ++owner) {
+      const uint32_t access = reader == owner ? BP_ACCESS_READ_IN_PLACE | BP_ACCESS_WRITE_IN_PLACE
+                                              : access_to(*devices[reader], *devices[owner]);
+      if ((access & BP_ACCESS_READ_IN_PLACE) == 0) continue;
+      row[owner] = (access & BP_ACCESS_WRITE_IN_PLACE) != 0 ? Access::write : Access::read;
+    }
+  }
+  return capability;
+}
+
+uint32_t Capability::first_runner(NodeId node) const {
+  for (uint32_t device = 0; device < device_count(); ++device)
+    if (runs(node, device)) return device;
+  return kNone;
+}
+
+}  // namespace backplane

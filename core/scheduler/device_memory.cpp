@@ -1,0 +1,78 @@
+#include "scheduler/device_memory.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace backplane {
+namespace {
+
+bool mappable(const Device& device, uint32_t memtype) {
+  const MemoryType& type = device.memory_types()[memtype];
+  return type.host_visible() && type.coherent();
+}
+
+bp_foreign_memory describe(const Device& owner, const MemoryType& type) {
+  bp_foreign_memory memory{};
+  memory.head = {sizeof memory, BP_KIND_FOREIGN_MEMORY, nullptr};
+  memory.plugin_id = owner.plugin_id().c_str();
+  memory.memtype_name = type.name.c_str();
+  std::copy(owner.uuid().begin(), owner.uuid().end(), memory.device_uuid);
+  memory.memtype_flags = type.flags;
+  memory.handle_type = BP_HANDLE_HOST_POINTER;
+  memory.alignment = type.alignment;
+  return memory;
+}
+
+bp_foreign_memory describe_application_memory(uint64_t alignment) {
+  bp_foreign_memory memory{};
+  memory.head = {sizeof memory, BP_KIND_FOREIGN_MEMORY, nullptr};
+  memory.plugin_id = "";
+  memory.memtype_name = "host";
+  memory.memtype_flags = BP_MEM_HOST_VISIBLE | BP_MEM_COHERENT;
+  memory.handle_type = BP_HANDLE_HOST_POINTER;
+  memory.alignment = alignment;
+  return memory;
+}
+
+}  // namespace
+
+uint32_t access_to(const Device& reader, const Device& owner) {
+  if (!reader.has(BP_CAP_IMPORT_HOST) || !mappable(owner, kComputeMemtype)) return 0;
+  const Result<uint32_t> access =
+      reader.foreign_access(describe(owner, owner.memory_types()[kComputeMemtype]));
+  return access.ok() ? *access : 0;
+}
+
+std::optional<uint32_t> import_memtype(const Device& device, const void* address) {
+  if (!device.has(BP_CAP_IMPORT_HOST)) return std::nullopt;
+  const auto value = reinterpret_cast<uintptr_t>(address);
+  const uint64_t alignment = value == 0 ? 1 : value & (~value + 1);  // the largest power of two that divides it
+  const Result<uint32_t> access = device.foreign_access(describe_application_memory(alignment));
+  if (!access.ok() || (*access & BP_ACCESS_READ_IN_PLACE) == 0) return std::nullopt;
+  for (uint32_t index = 0; index < device.memory_types().size(); ++index) {
+    const MemoryType& type = device.memory_types()[index];
+    if (type.host_visible() && value % type.alignment == 0) return index;
+  }
+  return std::nullopt;
+}
+
+Status copy_between(Buffer& source, uint64_t source_offset, Buffer& target, uint64_t target_offset, uint64_t bytes) {
+  if (bytes == 0) return {};
+  if (mappable(source.device(), source.memtype())) {
+    BP_TRY_ASSIGN(std::byte* const address, source.map(source_offset, bytes, BP_MAP_READ));
+    const Status written = target.write(target_offset, {address, bytes});
+    BP_TRY(source.unmap());
+    return written;
+  }
+  if (mappable(target.device(), target.memtype())) {
+    BP_TRY_ASSIGN(std::byte* const address, target.map(target_offset, bytes, BP_MAP_WRITE));
+    const Status read = source.read(source_offset, {address, bytes});
+    BP_TRY(target.unmap());
+    return read;
+  }
+  std::vector<std::byte> staging(bytes);
+  BP_TRY(source.read(source_offset, staging));
+  return target.write(target_offset, staging);
+}
+
+}  // namespace backplane

@@ -1,0 +1,26 @@
+// How devices reach memory that is not theirs: other devices' memory and the application's.
+//
+// Memory that the host can map is imported where the device allows it; everything else is copied.
+// Thread safety: as Device.
+#pragma once
+
+#include <optional>
+
+#include "backplane/base/status.hpp"
+#include "backplane/runtime/device.hpp"
+
+namespace backplane {
+
+// The memory type that activations use.
+inline constexpr uint32_t kComputeMemtype = 0;
+
+// BP_ACCESS_* bits that `reader` has to the default memory of `owner`, imports included; 0 if it must be copied.
+uint32_t access_to(const Device& reader, const Device& owner);
+
+// The memory type under which `device` takes the application's memory at `address` read-only in place, if it does.
+std::optional<uint32_t> import_memtype(const Device& device, const void* address);
+
+// Copies between buffers of any devices, through the host where neither side can be mapped.
+Status copy_between(Buffer& source, uint64_t source_offset, Buffer& target, uint64_t target_offset, uint64_t bytes);
+
+}  // namespace backplane

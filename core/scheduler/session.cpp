@@ -1,0 +1,172 @@
+#include "backplane/scheduler/session.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+
+#include "backplane/base/text.hpp"
+#include "scheduler/executor.hpp"
+
+namespace backplane {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// A refused split moves to other devices; each refusal takes at least one (node, device) pair away, so this ends. The
+// cap keeps a device that refuses everything from being asked node by node for ever.
+constexpr int kMostReplans = 64;
+
+void remember(const Plan& plan, const Refusal& refusal, PlanOptions& options) {
+  const Split& split = plan.splits[refusal.split];
+  for (const NodeId node : split.nodes) options.refusals.emplace_back(node, split.device);
+}
+
+std::string port_list(const std::vector<Graph::Port>& ports) {
+  std::string text;
+  for (const Graph::Port& port : ports) text += cat(text.empty() ? "" : ", ", port.name);
+  return text.empty() ? "none" : text;
+}
+
+std::string unknown_port(std::string_view kind, std::string_view name, const std::vector<Graph::Port>& ports) {
+  std::vector<std::string> names;
+  for (const Graph::Port& port : ports) names.push_back(port.name);
+  return cat("the graph has no ", kind, " '", name, "'", did_you_mean(name, names), "; it has: ", port_list(ports));
+}
+
+}  // namespace
+
+struct Session::State {
+  Runtime& runtime;
+  std::shared_ptr<const Graph> graph;
+  std::vector<Device*> devices;
+  PlanOptions options;
+  std::shared_ptr<const Plan> plan;
+  std::unique_ptr<Executor> executor;
+  std::set<StorageId> inputs_set;
+  RunStatistics statistics;
+  bool has_run = false;
+  std::atomic<bool> cancelled{false};
+  std::atomic<bp_run_id> current_run{0};
+
+  // Plans and makes an executor, again and again while devices refuse splits that they promised to run.
+  Status build() {
+    for (int attempt = 0;; ++attempt) {
+      BP_TRY_ASSIGN(plan, make_plan(graph, devices, options));
+      Refusal refusal;
+      Result<std::unique_ptr<Executor>> made = Executor::make(plan, devices, &refusal);
+      if (made.ok()) {
+        executor = std::move(made).value();
+        return {};
+      }
+      if (refusal.split == kNone || attempt == kMostReplans) return made.status();
+      runtime.log().write(LogLevel::warn, "scheduler", cat(made.status().message(), "; trying the next device"));
+      remember(*plan, refusal, options);
+    }
+  }
+
+  Status check_inputs_set() const {
+    std::string missing;
+    for (const Graph::Port& port : graph->inputs())
+      if (!inputs_set.contains(graph->storage_of(port.tensor)))
+        missing += cat(missing.empty() ? "" : ", ", graph->tensor_text(port.tensor));
+    return missing.empty() ? Status() : failed_precondition(cat("these inputs were never set: ", missing), "session.input-unset");
+  }
+
+  Status run_once(Refusal* refusal) {
+    current_run = runtime.begin_run();
+    statistics = {};
+    const Clock::time_point start = Clock::now();
+    const Status status = executor->run(current_run, [this] { return cancelled.load(); }, statistics, refusal);
+    statistics.elapsed_ns =
+        static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count());
+    runtime.finish_run(current_run.exchange(0));
+    return status;
+  }
+
+  // Moves input values from one executor to another that was made for a new plan.
+  Status carry_inputs(Executor& from, Executor& to) const {
+    for (const StorageId storage : inputs_set) {
+      std::vector<std::byte> bytes(graph->storage(storage).bytes);
+      BP_TRY(from.read(storage, 0, bytes));
+      BP_TRY(to.write(storage, 0, bytes));
+    }
+    return {};
+  }
+
+  Status replan(const Refusal& refusal) {
+    remember(*plan, refusal, options);
+    std::unique_ptr<Executor> old = std::move(executor);
+    const std::shared_ptr<const Plan> old_plan = plan;
+    Status status = build();
+    if (status.ok()) status = carry_inputs(*old, *executor);
+    if (!status.ok()) plan = old_plan, executor = std::move(old);
+    return status;
+  }
+};
+
+Session::Session() = default;
+Session::~Session() = default;
+
+Result<std::unique_ptr<Session>> Session::prepare(Runtime& runtime, std::shared_ptr<const Graph> graph,
+                                                  std::vector<Device*> devices, PlanOptions options) {
+  if (devices.empty()) devices = runtime.devices();
+  std::unique_ptr<Session> session(new Session);
+  session->state_.reset(new State{runtime, std::move(graph), std::move(devices), std::move(options)});
+  BP_TRY(session->state_->build());
+  return session;
+}
+
+const Plan& Session::plan() const { return *state_->plan; }
+const Graph& Session::graph() const { return *state_->graph; }
+const RunStatistics& Session::statistics() const { return state_->statistics; }
+
+Status Session::set_input(std::string_view name, const HostTensor& value) {
+  const Graph& graph = *state_->graph;
+  const Graph::Port* port = graph.find_input(name);
+  if (port == nullptr) return not_found(unknown_port("input", name, graph.inputs()), "session.input-name");
+  const std::span<const int64_t> shape = graph.shape(port->tensor);
+  if (value.is_null() || value.dtype() != graph.dtype(port->tensor) || !std::ranges::equal(value.shape(), shape))
+    return invalid_argument(cat("input '", name, "' wants ", type_name(graph.dtype(port->tensor)), " ", shape_text(shape),
+                                ", found ", value.to_string()),
+                            "session.input-shape");
+  const StorageId storage = graph.storage_of(port->tensor);
+  BP_TRY(state_->executor->write(storage, 0, value.bytes()));
+  state_->inputs_set.insert(storage);
+  return {};
+}
+
+Status Session::run() {
+  BP_TRY(state_->check_inputs_set());
+  state_->cancelled = false;
+  state_->has_run = false;
+  for (int attempt = 0;; ++attempt) {
+    Refusal refusal;
+    const Status status = state_->run_once(&refusal);
+    if (status.ok()) {
+      state_->has_run = true;
+      return {};
+    }
+    if (refusal.split == kNone || attempt == kMostReplans) return status;
+    BP_TRY(state_->replan(refusal));
+  }
+}
+
+Result<HostTensor> Session::output(std::string_view name) const {
+  const Graph& graph = *state_->graph;
+  const Graph::Port* port = graph.find_output(name);
+  if (port == nullptr) return not_found(unknown_port("output", name, graph.outputs()), "session.output-name");
+  if (!state_->has_run) return failed_precondition(cat("output '", name, "' is asked for before a successful run"));
+  const StorageId storage = graph.storage_of(port->tensor);
+  if (const HostTensor& constant = graph.constant(storage); !constant.is_null())
+    return gather_strided(constant.bytes(), graph.tensor(port->tensor), graph.shape(port->tensor), graph.strides(port->tensor));
+  std::vector<std::byte> bytes(graph.storage(storage).bytes);
+  BP_TRY(state_->executor->read(storage, 0, bytes));
+  return gather_strided(bytes, graph.tensor(port->tensor), graph.shape(port->tensor), graph.strides(port->tensor));
+}
+
+void Session::cancel() {
+  state_->cancelled = true;
+  if (const bp_run_id run = state_->current_run.load(); run != 0) state_->runtime.cancel_run(run);
+}
+
+}  // namespace backplane
