@@ -1,8 +1,8 @@
-#include "scheduler/capability.hpp"
+#include "capability.hpp"
 
 #include <algorithm>
 
-#include "scheduler/device_memory.hpp"
+#include "device_memory.hpp"
 
 namespace backplane {
 

@@ -1,4 +1,4 @@
-#include "scheduler/device_memory.hpp"
+#include "device_memory.hpp"
 
 #include <cstdint>
 #include <vector>

@@ -1,10 +1,10 @@
-#include "scheduler/executor.hpp"
+#include "executor.hpp"
 
 #include <algorithm>
 #include <chrono>
 
 #include "backplane/base/text.hpp"
-#include "scheduler/device_memory.hpp"
+#include "device_memory.hpp"
 
 namespace backplane {
 namespace {

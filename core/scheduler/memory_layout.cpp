@@ -1,4 +1,4 @@
-#include "scheduler/memory_layout.hpp"
+#include "memory_layout.hpp"
 
 #include <algorithm>
 #include <map>
@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "backplane/base/text.hpp"
-#include "scheduler/device_memory.hpp"
-#include "scheduler/memory_planner.hpp"
+#include "device_memory.hpp"
+#include "memory_planner.hpp"
 
 namespace backplane {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "backplane/base/status.hpp"
 #include "backplane/scheduler/plan.hpp"
-#include "scheduler/splitter.hpp"
+#include "splitter.hpp"
 
 namespace backplane {
 

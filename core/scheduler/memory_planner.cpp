@@ -1,4 +1,4 @@
-#include "scheduler/memory_planner.hpp"
+#include "memory_planner.hpp"
 
 #include <algorithm>
 #include <map>

@@ -1,4 +1,4 @@
-#include "scheduler/placement.hpp"
+#include "placement.hpp"
 
 #include <algorithm>
 #include <charconv>

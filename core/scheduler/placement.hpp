@@ -11,7 +11,7 @@
 
 #include "backplane/base/status.hpp"
 #include "backplane/scheduler/plan.hpp"
-#include "scheduler/capability.hpp"
+#include "capability.hpp"
 
 namespace backplane {
 

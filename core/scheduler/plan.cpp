@@ -3,10 +3,10 @@
 #include <numeric>
 
 #include "backplane/base/text.hpp"
-#include "scheduler/capability.hpp"
-#include "scheduler/memory_layout.hpp"
-#include "scheduler/placement.hpp"
-#include "scheduler/splitter.hpp"
+#include "capability.hpp"
+#include "memory_layout.hpp"
+#include "placement.hpp"
+#include "splitter.hpp"
 
 namespace backplane {
 namespace {

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "backplane/base/text.hpp"
-#include "scheduler/executor.hpp"
+#include "executor.hpp"
 
 namespace backplane {
 namespace {
@@ -36,6 +36,9 @@ std::string unknown_port(std::string_view kind, std::string_view name, const std
 }  // namespace
 
 struct Session::State {
+  State(Runtime& runtime_in, std::shared_ptr<const Graph> graph_in, std::vector<Device*> devices_in, PlanOptions options_in)
+      : runtime(runtime_in), graph(std::move(graph_in)), devices(std::move(devices_in)), options(std::move(options_in)) {}
+
   Runtime& runtime;
   std::shared_ptr<const Graph> graph;
   std::vector<Device*> devices;
@@ -111,7 +114,7 @@ Result<std::unique_ptr<Session>> Session::prepare(Runtime& runtime, std::shared_
                                                   std::vector<Device*> devices, PlanOptions options) {
   if (devices.empty()) devices = runtime.devices();
   std::unique_ptr<Session> session(new Session);
-  session->state_.reset(new State{runtime, std::move(graph), std::move(devices), std::move(options)});
+  session->state_ = std::make_unique<State>(runtime, std::move(graph), std::move(devices), std::move(options));
   BP_TRY(session->state_->build());
   return session;
 }
@@ -158,10 +161,10 @@ Result<HostTensor> Session::output(std::string_view name) const {
   if (!state_->has_run) return failed_precondition(cat("output '", name, "' is asked for before a successful run"));
   const StorageId storage = graph.storage_of(port->tensor);
   if (const HostTensor& constant = graph.constant(storage); !constant.is_null())
-    return gather_strided(constant.bytes(), graph.tensor(port->tensor), graph.shape(port->tensor), graph.strides(port->tensor));
+    return graph.dense_value(port->tensor, constant.bytes());
   std::vector<std::byte> bytes(graph.storage(storage).bytes);
   BP_TRY(state_->executor->read(storage, 0, bytes));
-  return gather_strided(bytes, graph.tensor(port->tensor), graph.shape(port->tensor), graph.strides(port->tensor));
+  return graph.dense_value(port->tensor, bytes);
 }
 
 void Session::cancel() {

@@ -1,4 +1,4 @@
-#include "scheduler/splitter.hpp"
+#include "splitter.hpp"
 
 #include <map>
 #include <utility>

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "backplane/scheduler/plan.hpp"
-#include "scheduler/capability.hpp"
+#include "capability.hpp"
 
 namespace backplane {
 

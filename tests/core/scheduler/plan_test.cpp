@@ -1,0 +1,160 @@
+#include "backplane/scheduler/plan.hpp"
+
+#include <gtest/gtest.h>
+
+#include "backplane/graph/builder.hpp"
+#include "fake_runtime.hpp"
+#include "random_graph.hpp"
+
+namespace backplane {
+namespace {
+
+using testing::FakeRuntime;
+using testing::make_random_graph;
+
+const std::vector<int64_t> kShape = {4, 8};
+
+// x -> neg -> neg -> ... (count nodes), named n0, n1, ...
+std::shared_ptr<const Graph> chain(int count) {
+  GraphBuilder builder;
+  TensorId x = builder.input("x", DType::kI32, kShape).value();
+  for (int i = 0; i < count; ++i) x = builder.op(Op::kNEG, {x}, {}, "n" + std::to_string(i)).value();
+  EXPECT_TRUE(builder.output(x, "y").ok());
+  return builder.finish().value();
+}
+
+TEST(Plan, OneDeviceIsOneSplitWithoutCopies) {
+  FakeRuntime runtime(R"({"devices": 1})");
+  const auto plan = make_plan(chain(5), runtime.devices()).value();
+  ASSERT_EQ(plan->splits.size(), 1u);
+  EXPECT_EQ(plan->splits[0].nodes.size(), 5u);
+  EXPECT_TRUE(plan->copies.empty());
+  EXPECT_EQ(plan->copy_bytes, 0u);
+}
+
+TEST(Plan, PinsCutTheGraphAndHoldExactly) {
+  FakeRuntime runtime(R"({"devices": 2})");
+  PlanOptions options;
+  options.pins = {{"n0", 1}, {"n1", 1}, {"n2", 0}, {"n3", 1}};
+  const auto plan = make_plan(chain(4), runtime.devices(), options).value();
+  ASSERT_EQ(plan->splits.size(), 3u);
+  EXPECT_EQ(plan->splits[0].device, 1u);
+  EXPECT_EQ(plan->splits[1].device, 0u);
+  EXPECT_EQ(plan->splits[2].device, 1u);
+  for (const Placement& placement : plan->placements) EXPECT_EQ(placement.cause, Cause::pin);
+  // The input is on the last device, so two copies of 128 bytes: n1's result to device 0, n2's back.
+  ASSERT_EQ(plan->copies.size(), 2u);
+  EXPECT_EQ(plan->copy_bytes, 2u * 4 * 8 * 4);
+  EXPECT_EQ(plan->copies[0].from, 1u);
+  EXPECT_EQ(plan->copies[0].to, 0u);
+  EXPECT_EQ(plan->copies[0].before_split, 1u);
+}
+
+TEST(Plan, AStorageIsCopiedOncePerDevice) {
+  FakeRuntime runtime(R"({"devices": 2})");
+  GraphBuilder builder;
+  const TensorId x = builder.input("x", DType::kI32, kShape).value();
+  const TensorId a = builder.op(Op::kNEG, {x}, {}, "a").value();
+  const TensorId left = builder.slice(a, 1, 0, 4).value();
+  const TensorId right = builder.slice(a, 1, 4, 4).value();
+  const TensorId b = builder.op(Op::kADD, {left, right}, {}, "b").value();
+  const TensorId c = builder.op(Op::kSUB, {left, b}, {}, "c").value();
+  ASSERT_TRUE(builder.output(c, "y").ok());
+  PlanOptions options;
+  options.pins = {{"a", 1}, {"b", 0}, {"c", 0}};
+  const auto plan = make_plan(builder.finish().value(), runtime.devices(), options).value();
+  EXPECT_EQ(plan->copies.size(), 1u);
+}
+
+TEST(Plan, AWeightPullsItsOpToTheFirstDeviceThatRunsIt) {
+  FakeRuntime runtime(R"({"devices": 2})");
+  GraphBuilder builder;
+  const TensorId x = builder.input("x", DType::kI32, kShape).value();
+  const TensorId w = builder.constant(HostTensor::zeros(DType::kI32, kShape).value(), "w").value();
+  const TensorId y = builder.op(Op::kADD, {x, w}).value();
+  ASSERT_TRUE(builder.output(builder.op(Op::kNEG, {y}).value(), "y").ok());
+  const auto plan = make_plan(builder.finish().value(), runtime.devices()).value();
+  EXPECT_EQ(plan->placements[0].device, 0u);
+  EXPECT_EQ(plan->placements[0].cause, Cause::weight);
+  EXPECT_EQ(plan->placements[1].device, 0u);
+  EXPECT_EQ(plan->weight_bytes, 4u * 8 * 4);
+}
+
+TEST(Plan, ExpansionFollowsNeighbours) {
+  FakeRuntime runtime(R"({"devices": 3})");
+  PlanOptions options;
+  options.pins = {{"n2", 1}};
+  const auto plan = make_plan(chain(5), runtime.devices(), options).value();
+  for (const Placement& placement : plan->placements) EXPECT_EQ(placement.device, 1u);
+  EXPECT_EQ(plan->placements[0].cause, Cause::expand_up);
+  EXPECT_EQ(plan->placements[4].cause, Cause::expand_down);
+}
+
+TEST(Plan, BadPinsAreErrors) {
+  FakeRuntime runtime(R"({"devices": 2, "deny": "neg"})");
+  PlanOptions options;
+  options.pins = {{"nope", 0}};
+  GraphBuilder builder;
+  const TensorId x = builder.input("x", DType::kI32, kShape).value();
+  ASSERT_TRUE(builder.output(builder.op(Op::kADD, {x, x}, {}, "node").value(), "y").ok());
+  const auto graph = builder.finish().value();
+  EXPECT_EQ(make_plan(graph, runtime.devices(), options).status().id(), "plan.pin-node");
+  EXPECT_NE(make_plan(graph, runtime.devices(), options).status().message().find("did you mean 'node'"), std::string::npos);
+  options.pins = {{"node", 7}};
+  EXPECT_EQ(make_plan(graph, runtime.devices(), options).status().id(), "plan.pin-device");
+}
+
+TEST(Plan, NodesThatNobodyRunsAreAllNamed) {
+  FakeRuntime runtime(R"({"devices": 2, "deny": "neg"})");
+  const Status status = make_plan(chain(3), runtime.devices()).status();
+  EXPECT_EQ(status.id(), "plan.no-device");
+  EXPECT_NE(status.message().find("3 nodes"), std::string::npos) << status.message();
+  EXPECT_NE(status.message().find("n0"), std::string::npos);
+  EXPECT_NE(status.message().find("n2"), std::string::npos);
+  EXPECT_NE(status.message().find(runtime.devices()[1]->name()), std::string::npos);
+}
+
+TEST(Plan, NoDevicesIsAnError) {
+  EXPECT_EQ(make_plan(chain(1), {}).status().id(), "plan.no-devices");
+}
+
+TEST(Plan, ATensorLargerThanTheLargestBufferIsNamed) {
+  FakeRuntime runtime(R"({"devices": 1, "max_buffer_bytes": 4096})");
+  GraphBuilder builder;
+  const TensorId x = builder.input("much", DType::kI32, std::vector<int64_t>{2000}).value();
+  ASSERT_TRUE(builder.output(builder.op(Op::kNEG, {x}).value(), "y").ok());
+  const Status status = make_plan(builder.finish().value(), runtime.devices()).status();
+  EXPECT_EQ(status.id(), "plan.tensor-too-large");
+  EXPECT_NE(status.message().find("7.8 KiB"), std::string::npos) << status.message();
+}
+
+TEST(Plan, EqualQuestionsGiveEqualPlans) {
+  FakeRuntime runtime(R"({"devices": 3, "supports": "alternate"})");
+  const auto random = make_random_graph(11, 60);
+  const std::string first = make_plan(random.graph, runtime.devices()).value()->to_json().dump();
+  const std::string second = make_plan(random.graph, runtime.devices()).value()->to_json().dump();
+  EXPECT_EQ(first, second);
+}
+
+// What must hold for every plan: each node once, in order, on a device that runs it; every input readable there.
+TEST(Plan, InvariantsHoldOnRandomGraphs) {
+  FakeRuntime runtime(R"({"devices": 3, "supports": "alternate"})");
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    SCOPED_TRACE(seed);
+    const auto random = make_random_graph(seed, 40);
+    const auto plan = make_plan(random.graph, runtime.devices()).value();
+    NodeId next = 0;
+    for (const Split& split : plan->splits)
+      for (const NodeId node : split.nodes) {
+        ASSERT_EQ(node, next++);
+        ASSERT_EQ(plan->placements[node].device, split.device);
+        ASSERT_NE(plan->placements[node].verdict, BP_VERDICT_NO);
+      }
+    ASSERT_EQ(next, random.graph->node_count());
+    for (const PlannedCopy& copy : plan->copies) ASSERT_NE(copy.from, copy.to);
+    for (const Pool& pool : plan->pools) ASSERT_GE(pool.peak_bytes, pool.lower_bound_bytes);
+  }
+}
+
+}  // namespace
+}  // namespace backplane

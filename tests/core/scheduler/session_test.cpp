@@ -1,0 +1,217 @@
+#include "backplane/scheduler/session.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <thread>
+
+#include "backplane/graph/builder.hpp"
+#include "backplane/reference/reference.hpp"
+#include "fake_runtime.hpp"
+#include "random_graph.hpp"
+
+namespace backplane {
+namespace {
+
+using testing::FakeRuntime;
+using testing::make_random_graph;
+using testing::RandomGraph;
+
+const std::vector<int64_t> kShape = {2, 3};
+
+HostTensor values(std::vector<int32_t> list) { return HostTensor::of<int32_t>(DType::kI32, kShape, list); }
+
+std::vector<int32_t> list_of(const HostTensor& tensor) {
+  return {tensor.data<int32_t>(), tensor.data<int32_t>() + tensor.elements()};
+}
+
+bool same_bytes(const HostTensor& a, const HostTensor& b) {
+  return a.shape() == b.shape() && a.bytes().size() == b.bytes().size() &&
+         (a.bytes().empty() || std::memcmp(a.bytes().data(), b.bytes().data(), a.bytes().size()) == 0);
+}
+
+// Runs on the devices of `options` and compares every output, bit for bit, with the reference.
+void expect_equal_to_reference(FakeRuntime& runtime, const RandomGraph& random) {
+  const std::vector<HostTensor> wanted = reference::run(*random.graph, random.inputs).value();
+  auto session = Session::prepare(*runtime, random.graph);
+  ASSERT_TRUE(session.ok()) << session.status().to_string();
+  for (const auto& [name, value] : random.inputs) ASSERT_TRUE((*session)->set_input(name, value).ok());
+  for (int repeat = 0; repeat < 2; ++repeat) {
+    const Status status = (*session)->run();
+    ASSERT_TRUE(status.ok()) << status.to_string();
+    for (size_t i = 0; i < wanted.size(); ++i) {
+      const HostTensor found = (*session)->output(random.graph->outputs()[i].name).value();
+      ASSERT_TRUE(same_bytes(found, wanted[i])) << "output " << random.graph->outputs()[i].name;
+    }
+  }
+  EXPECT_EQ((*session)->statistics().copied_bytes, (*session)->plan().copy_bytes);
+  EXPECT_EQ((*session)->statistics().split_count, (*session)->plan().splits.size());
+}
+
+class Worlds : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(Worlds, RandomGraphsGiveTheReferenceResult) {
+  FakeRuntime runtime(GetParam());
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    SCOPED_TRACE(seed);
+    expect_equal_to_reference(runtime, make_random_graph(seed, 30));
+    if (HasFatalFailure()) return;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Session, Worlds,
+                         ::testing::Values(R"({"devices": 1})", R"({"devices": 2, "supports": "alternate"})",
+                                           R"({"devices": 4, "supports": "alternate"})",
+                                           R"({"devices": 3, "supports": "alternate", "memory": "host"})",
+                                           R"({"devices": 2, "supports": "alternate", "programs": false})",
+                                           R"({"devices": 2, "supports": "alternate", "alignment": 4096})",
+                                           R"({"devices": 2, "supports": "alternate", "max_buffer_bytes": 4096})",
+                                           R"({"devices": 2, "supports": "alternate", "async": true,
+                                               "seed": 3, "max_delay_us": 50})"));
+
+TEST(Session, HostMemoryIsReadInPlace) {
+  FakeRuntime runtime(R"({"devices": 2, "supports": "alternate", "memory": "host"})");
+  const RandomGraph random = make_random_graph(5, 30);
+  const auto session = Session::prepare(*runtime, random.graph).value();
+  EXPECT_TRUE(session->plan().copies.empty());
+}
+
+TEST(Session, InputsKeepTheirValuesAndCanChange) {
+  FakeRuntime runtime(R"({"devices": 1})");
+  GraphBuilder builder;
+  const TensorId x = builder.input("x", DType::kI32, kShape).value();
+  ASSERT_TRUE(builder.output(builder.op(Op::kNEG, {x}).value(), "y").ok());
+  const auto session = Session::prepare(*runtime, builder.finish().value()).value();
+  ASSERT_TRUE(session->set_input("x", values({1, 2, 3, 4, 5, 6})).ok());
+  ASSERT_TRUE(session->run().ok());
+  ASSERT_TRUE(session->run().ok());
+  EXPECT_EQ(list_of(*session->output("y")), (std::vector<int32_t>{-1, -2, -3, -4, -5, -6}));
+  ASSERT_TRUE(session->set_input("x", values({7, 0, 0, 0, 0, 0})).ok());
+  ASSERT_TRUE(session->run().ok());
+  EXPECT_EQ(list_of(*session->output("y"))[0], -7);
+}
+
+TEST(Session, StateIsKeptBetweenRuns) {
+  FakeRuntime runtime(R"({"devices": 2})");
+  GraphBuilder builder;
+  const TensorId x = builder.input("x", DType::kI32, kShape).value();
+  const TensorId sum = builder.state("sum", DType::kI32, kShape).value();
+  const TensorId next = builder.op(Op::kADD, {sum, x}, {}, "add").value();
+  const TensorId stored = builder.node_into(sum, Op::kCOPY, std::vector<TensorId>{next}, {}, "store").value();
+  ASSERT_TRUE(builder.output(stored, "y").ok());
+  PlanOptions options;
+  options.pins = {{"add", 0}, {"store", 1}};
+  const auto session = Session::prepare(*runtime, builder.finish().value(), {}, options).value();
+  ASSERT_TRUE(session->set_input("x", values({1, 2, 3, 4, 5, 6})).ok());
+  for (int i = 1; i <= 3; ++i) {
+    ASSERT_TRUE(session->run().ok());
+    EXPECT_EQ(list_of(*session->output("y")), (std::vector<int32_t>{i, 2 * i, 3 * i, 4 * i, 5 * i, 6 * i}));
+  }
+}
+
+TEST(Session, GraphWithoutNodes) {
+  FakeRuntime runtime(R"({"devices": 1})");
+  GraphBuilder builder;
+  const TensorId x = builder.input("x", DType::kI32, kShape).value();
+  const TensorId c = builder.constant(values({9, 8, 7, 6, 5, 4})).value();
+  ASSERT_TRUE(builder.output(x, "same").ok());
+  ASSERT_TRUE(builder.output(builder.permute(c, std::vector<int64_t>{1, 0}).value(), "turned").ok());
+  const auto session = Session::prepare(*runtime, builder.finish().value()).value();
+  ASSERT_TRUE(session->set_input("x", values({1, 2, 3, 4, 5, 6})).ok());
+  ASSERT_TRUE(session->run().ok());
+  EXPECT_EQ(list_of(*session->output("same")), (std::vector<int32_t>{1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(list_of(*session->output("turned")), (std::vector<int32_t>{9, 6, 8, 5, 7, 4}));
+}
+
+TEST(Session, WrongInputsAndOutputsAreNamed) {
+  FakeRuntime runtime(R"({"devices": 1})");
+  GraphBuilder builder;
+  const TensorId x = builder.input("image", DType::kI32, kShape).value();
+  ASSERT_TRUE(builder.output(builder.op(Op::kNEG, {x}).value(), "y").ok());
+  const auto session = Session::prepare(*runtime, builder.finish().value()).value();
+  const Status name = session->set_input("imag", values({1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(name.id(), "session.input-name");
+  EXPECT_NE(name.message().find("did you mean 'image'"), std::string::npos) << name.message();
+  const Status shape = session->set_input("image", HostTensor::zeros(DType::kI32, {3, 2}).value());
+  EXPECT_EQ(shape.id(), "session.input-shape");
+  EXPECT_NE(shape.message().find("wants i32 [2, 3], found i32 [3, 2]"), std::string::npos) << shape.message();
+  EXPECT_EQ(session->set_input("image", HostTensor::zeros(DType::kF32, kShape).value()).id(), "session.input-shape");
+  EXPECT_EQ(session->set_input("image", HostTensor()).id(), "session.input-shape");
+  const Status unset = session->run();
+  EXPECT_EQ(unset.id(), "session.input-unset");
+  EXPECT_NE(unset.message().find("image"), std::string::npos);
+  EXPECT_EQ(session->output("y").status().code(), Code::failed_precondition);
+  EXPECT_EQ(session->output("z").status().id(), "session.output-name");
+}
+
+TEST(Session, ADeviceFailureIsReportedAndTheSessionGoesOn) {
+  FakeRuntime runtime(R"({"devices": 1, "fail_at_call": 2})");
+  GraphBuilder builder;
+  const TensorId x = builder.input("x", DType::kI32, kShape).value();
+  ASSERT_TRUE(builder.output(builder.op(Op::kNEG, {x}).value(), "y").ok());
+  const auto session = Session::prepare(*runtime, builder.finish().value()).value();
+  ASSERT_TRUE(session->set_input("x", values({1, 2, 3, 4, 5, 6})).ok());
+  ASSERT_TRUE(session->run().ok());
+  const Status failed = session->run();
+  EXPECT_EQ(failed.code(), Code::internal);
+  EXPECT_NE(failed.message().find("split 0 on "), std::string::npos) << failed.message();
+  EXPECT_FALSE(session->output("y").ok());
+  ASSERT_TRUE(session->run().ok());
+  EXPECT_EQ(list_of(*session->output("y"))[0], -1);
+}
+
+TEST(Session, ARefusedSplitGoesToTheNextDevice) {
+  FakeRuntime runtime(R"({"devices": 2, "fault_device": 0, "fail_at_call": 1, "fail_code": "unsupported"})");
+  GraphBuilder builder;
+  const TensorId x = builder.input("x", DType::kI32, kShape).value();
+  const TensorId w = builder.constant(values({1, 1, 1, 1, 1, 1})).value();
+  ASSERT_TRUE(builder.output(builder.op(Op::kADD, {x, w}).value(), "y").ok());
+  const auto session = Session::prepare(*runtime, builder.finish().value()).value();
+  ASSERT_EQ(session->plan().splits[0].device, 0u);
+  ASSERT_TRUE(session->set_input("x", values({1, 2, 3, 4, 5, 6})).ok());
+  const Status status = session->run();
+  ASSERT_TRUE(status.ok()) << status.to_string();
+  EXPECT_EQ(session->plan().splits[0].device, 1u);
+  EXPECT_EQ(list_of(*session->output("y")), (std::vector<int32_t>{2, 3, 4, 5, 6, 7}));
+}
+
+TEST(Session, OutOfMemoryIsAStatusAndLeavesTheRuntimeUsable) {
+  FakeRuntime runtime(R"({"devices": 1, "memory_limit_bytes": 16384})");
+  const auto graph_of = [](int64_t elements) {
+    GraphBuilder builder;
+    const TensorId x = builder.input("x", DType::kI32, std::vector<int64_t>{elements}).value();
+    EXPECT_TRUE(builder.output(builder.op(Op::kNEG, {x}).value(), "y").ok());
+    return builder.finish().value();
+  };
+  const Status status = Session::prepare(*runtime, graph_of(100000)).status();
+  EXPECT_EQ(status.code(), Code::resource_exhausted);
+  EXPECT_NE(status.message().find("activations"), std::string::npos) << status.message();
+  EXPECT_TRUE(Session::prepare(*runtime, graph_of(100)).ok());
+}
+
+TEST(Session, CancelBeforeASplitEndsTheRun) {
+  FakeRuntime runtime(R"({"devices": 2, "async": true, "seed": 1, "max_delay_us": 1000})");
+  GraphBuilder builder;
+  TensorId x = builder.input("x", DType::kI32, kShape).value();
+  PlanOptions options;
+  for (int i = 0; i < 400; ++i) {
+    x = builder.op(Op::kNEG, {x}, {}, "n" + std::to_string(i)).value();
+    options.pins.emplace_back("n" + std::to_string(i), static_cast<uint32_t>(i % 2));
+  }
+  ASSERT_TRUE(builder.output(x, "y").ok());
+  const auto session = Session::prepare(*runtime, builder.finish().value(), {}, options).value();
+  ASSERT_TRUE(session->set_input("x", values({1, 2, 3, 4, 5, 6})).ok());
+  std::atomic<bool> done{false};
+  std::thread canceller([&] {
+    while (!done) session->cancel();
+  });
+  const Status status = session->run();
+  done = true;
+  canceller.join();
+  EXPECT_EQ(status.code(), Code::cancelled) << status.to_string();
+  ASSERT_TRUE(session->run().ok());
+  EXPECT_EQ(list_of(*session->output("y"))[0], 1);
+}
+
+}  // namespace
+}  // namespace backplane
