@@ -1,0 +1,56 @@
+// Matrix products.
+#include "backplane/base/text.hpp"
+#include "inference_call.hpp"
+
+namespace backplane {
+namespace {
+
+Result<Specs> infer_matmul(const InferenceCall& call) {
+  BP_TRY(call.want_same_type(1, 0));
+  BP_TRY(call.want_rank(0, 1, INT64_MAX));
+  BP_TRY(call.want_rank(1, 1, INT64_MAX));
+  Shape a = call.shape(0), b = call.shape(1);
+  const bool row = a.size() == 1, column = b.size() == 1;  // NumPy's promotion of vectors, undone in the result
+  if (row) a.insert(a.begin(), 1);
+  if (column) b.push_back(1);
+  const int64_t m = a[a.size() - 2], k = a.back(), n = b.back();
+  if (k != b[b.size() - 2])
+    return call.fail(cat("the inner extents differ: ", k, " of input 0 and ", b[b.size() - 2], " of input 1"));
+  a.resize(a.size() - 2);
+  b.resize(b.size() - 2);
+  auto batch = broadcast_shapes(a, b);
+  if (!batch.ok()) return call.fail(cat("batch axes: ", batch.status().message()));
+  Shape shape = std::move(batch).value();
+  if (!row) shape.push_back(m);
+  if (!column) shape.push_back(n);
+  return Specs{{call.dtype(0), std::move(shape)}};
+}
+
+Result<Specs> infer_gemm(const InferenceCall& call) {
+  BP_TRY(call.want_rank(0, 2, 2));
+  BP_TRY(call.want_rank(1, 2, 2));
+  BP_TRY(call.want_same_type(1, 0));
+  BP_TRY(call.want_same_type(2, 0));
+  if (call.shape(0)[1] != call.shape(1)[0])
+    return call.fail(
+        cat("the inner extents differ: ", call.shape(0)[1], " of input 0 and ", call.shape(1)[0], " of input 1"));
+  Shape shape = {call.shape(0)[0], call.shape(1)[1]};
+  if (call.has(2)) {
+    auto sum = broadcast_shapes(shape, call.shape(2));
+    if (!sum.ok() || *sum != shape)
+      return call.fail(cat("input 2 does not broadcast to the product's shape ", shape_text(shape)));
+  }
+  return Specs{{call.dtype(0), std::move(shape)}};
+}
+
+}  // namespace
+
+std::span<const OpRule> linear_rules() {
+  static const std::vector<OpRule> rules = {
+      {Op::kMATMUL, 2, 2, TypeSet::kMatmul, infer_matmul, {}},
+      {Op::kGEMM, 2, 3, TypeSet::kMatmul, infer_gemm, {BP_ATTR_ALPHA, BP_ATTR_BETA}},
+  };
+  return rules;
+}
+
+}  // namespace backplane
