@@ -58,7 +58,8 @@ inline const char* op_name(uint32_t op) {
 
 class TensorView {
  public:
-  TensorView(const bp_graph& graph, uint32_t index) : graph_(&graph), record_(bp_tensor_at(&graph, index)), index_(index) {}
+  TensorView(const bp_graph& graph, uint32_t index)
+      : graph_(&graph), record_(bp_tensor_at(&graph, index)), index_(index) {}
 
   uint32_t index() const { return index_; }
   const bp_tensor& record() const { return *record_; }
@@ -77,8 +78,8 @@ class TensorView {
     const TypeLayout layout = type_layout(dtype());
     int64_t expected = layout.block_bytes;
     for (uint32_t axis = rank(); axis-- > 0;) {
-      const int64_t extent = axis + 1 == rank() && layout.block_elements > 1 ? shape()[axis] / layout.block_elements
-                                                                             : shape()[axis];
+      const int64_t extent =
+          axis + 1 == rank() && layout.block_elements > 1 ? shape()[axis] / layout.block_elements : shape()[axis];
       if (extent == 0) return true;
       if (extent != 1 && strides()[axis] != expected) return false;
       expected *= extent;
@@ -185,15 +186,22 @@ class GraphView {
 
 namespace detail {
 
-[[noreturn]] inline void bad_graph(const std::string& what) { throw Error(BP_E_INVALID_ARG, "malformed graph: " + what); }
+[[noreturn]] inline void bad_graph(const std::string& what) {
+  throw Error(BP_E_INVALID_ARG, "malformed graph: " + what);
+}
 
-inline bool in_pool(uint64_t at, uint64_t count, uint64_t pool) { return count == 0 || (at <= pool && count <= pool - at); }
+inline bool in_pool(uint64_t at, uint64_t count, uint64_t pool) {
+  return count == 0 || (at <= pool && count <= pool - at);
+}
 
 inline void check_tensor(const bp_graph& graph, uint32_t index) {
   const bp_tensor& t = *bp_tensor_at(&graph, index);
   const std::string who = "tensor " + std::to_string(index);
   if (!in_pool(t.shape_at, t.rank, graph.i64_count)) bad_graph(who + " has its shape outside the pool");
   if (!in_pool(t.stride_at, t.rank, graph.i64_count)) bad_graph(who + " has its strides outside the pool");
+  const uint32_t block = type_layout(t.dtype).block_elements;
+  if (block > 1 && (t.rank == 0 || graph.i64[t.shape_at + t.rank - 1] % block != 0))
+    bad_graph(who + " has an innermost extent that is not a multiple of its type's block");
   int64_t elements = 1;
   for (uint32_t axis = 0; axis < t.rank; ++axis) {
     const int64_t extent = graph.i64[t.shape_at + axis];
@@ -234,15 +242,26 @@ inline void check_node(const bp_graph& graph, uint32_t index) {
   for (uint32_t i = 0; i < n.attr_count; ++i) check_attr(graph, *bp_attr_at(&graph, n.attr_at + i), who);
 }
 
+inline void check_arrays(const bp_graph& graph) {
+  if (graph.tensor_stride < sizeof(bp_tensor) || graph.node_stride < sizeof(bp_node) ||
+      (graph.attr_count != 0 && graph.attr_stride < sizeof(bp_attr)))
+    bad_graph("a stride is shorter than the record of ABI 1.0");
+  if (((graph.tensor_stride | graph.node_stride | (graph.attr_count != 0 ? graph.attr_stride : 0)) & 7u) != 0)
+    bad_graph("a stride is not a multiple of 8");
+  if ((graph.tensor_count != 0 && graph.tensors == nullptr) || (graph.node_count != 0 && graph.nodes == nullptr) ||
+      (graph.attr_count != 0 && graph.attrs == nullptr) || (graph.i64_count != 0 && graph.i64 == nullptr) ||
+      (graph.u32_count != 0 && graph.u32 == nullptr) || (graph.f64_count != 0 && graph.f64 == nullptr) ||
+      (graph.text_bytes != 0 && graph.text == nullptr) || (graph.blob_bytes != 0 && graph.blob == nullptr))
+    bad_graph("an array that has elements is NULL");
+}
+
 }  // namespace detail
 
 inline GraphView GraphView::check(const bp_graph* graph) {
   using detail::bad_graph;
   if (graph == nullptr || graph->head.kind != BP_KIND_GRAPH || graph->head.size < sizeof(bp_graph))
     bad_graph("NULL, of a wrong kind, or shorter than ABI 1.0");
-  if (graph->tensor_stride < sizeof(bp_tensor) || graph->node_stride < sizeof(bp_node) ||
-      (graph->attr_count != 0 && graph->attr_stride < sizeof(bp_attr)))
-    bad_graph("a stride is shorter than the record of ABI 1.0");
+  detail::check_arrays(*graph);
   for (uint32_t i = 0; i < graph->tensor_count; ++i) detail::check_tensor(*graph, i);
   for (uint32_t i = 0; i < graph->node_count; ++i) detail::check_node(*graph, i);
   detail::check_operands(*graph, graph->in_at, graph->in_count, "the input list");

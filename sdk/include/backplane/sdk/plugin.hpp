@@ -29,7 +29,9 @@ class Host {
   uint32_t worker_count() const { return table_->worker_count(context_); }
   bool cancelled(bp_run_id run) const { return table_->cancelled(context_, run) != 0; }
   uint32_t intern(const char* name, uint32_t name_space) const { return table_->intern(context_, name, name_space); }
-  // Runs body(0) ... body(count - 1), all at the same time if `gang`. Throws what the host refuses; body must not throw.
+  void device_event(bp_device* device, uint32_t what) const { table_->device_event(context_, device, what, nullptr); }
+  // Runs body(0) ... body(count - 1), all at the same time if `gang`. Throws what the host refuses; body must not
+  // throw.
   template <class Body>
   void parallel(uint32_t count, bool gang, const Body& body) const {
     const auto task = [](void* arg, uint32_t i) { (*static_cast<const Body*>(arg))(i); };
@@ -84,9 +86,9 @@ class Stream {
 class Device {
  public:
   virtual ~Device() = default;
-  virtual bp_device_info info() = 0;                      // head is ignored
-  virtual bp_memtype_info memtype(uint32_t index) = 0;    // index is in range; head is ignored
-  virtual bp_memory_stats memory() = 0;                   // head is ignored
+  virtual bp_device_info info() = 0;                    // head is ignored
+  virtual bp_memtype_info memtype(uint32_t index) = 0;  // index is in range; head is ignored
+  virtual bp_memory_stats memory() = 0;                 // head is ignored
   virtual uint32_t foreign_access(const bp_foreign_memory& /*memory*/) { return 0; }
   virtual uint64_t tensor_bytes(uint32_t memtype, const bp_graph& graph, uint32_t tensor);
   // Answers one node of a checked graph; `reason` is for NO and SLOW.
@@ -118,7 +120,7 @@ struct PluginInfo {
   const char* id;       // "org.example.thing"
   const char* version;  // "1.0.0"
   std::unique_ptr<Plugin> (*open)(const bp_open_info& info, Host host);
-  int32_t (*probe)();   // NULL = always usable; 0 = not here; throws Error(BP_E_NO_HARDWARE, why)
+  int32_t (*probe)();  // NULL = always usable; 0 = not here; throws Error(BP_E_NO_HARDWARE, why)
 };
 
 // The handle of an object as the ABI sees it, and back. Null maps to null.

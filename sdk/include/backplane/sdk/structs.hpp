@@ -23,8 +23,8 @@ template <class T>
 T read_input(const T* input, uint32_t kind, size_t minimum = sizeof(T)) {
   if (input == nullptr) throw Error(BP_E_INVALID_ARG, "a required struct is NULL");
   if (input->head.kind != kind)
-    throw Error(BP_E_INVALID_ARG, "wanted a struct of kind " + std::to_string(kind) + ", found kind " +
-                                      std::to_string(input->head.kind));
+    throw Error(BP_E_INVALID_ARG,
+                "wanted a struct of kind " + std::to_string(kind) + ", found kind " + std::to_string(input->head.kind));
   if (input->head.size < minimum)
     throw Error(BP_E_INVALID_ARG, "a struct of kind " + std::to_string(kind) + " has " +
                                       std::to_string(input->head.size) + " bytes, wanted at least " +

@@ -21,6 +21,10 @@ void require(Object* object, const char* what) {
   if (object == nullptr) throw Error(BP_E_INVALID_ARG, std::string(what) + " is NULL");
 }
 
+inline void require_zero(uint32_t reserved) {
+  if (reserved != 0) throw Error(BP_E_INVALID_ARG, "a reserved field is not zero");
+}
+
 inline void check_range(const Buffer& buffer, uint64_t offset, uint64_t bytes) {
   const uint64_t size = buffer.size_bytes();
   if (offset > size || bytes > size - offset)
@@ -31,8 +35,8 @@ inline void check_range(const Buffer& buffer, uint64_t offset, uint64_t bytes) {
 // Checks the rows of one side of a copy against its buffer, without overflow.
 inline void check_rows(const Buffer& buffer, uint64_t offset, const bp_copy_desc& copy, uint64_t pitch) {
   uint64_t span = copy.row_bytes;
-  if (copy.rows > 1 && (__builtin_mul_overflow(copy.rows - 1, pitch, &span) ||
-                        __builtin_add_overflow(span, copy.row_bytes, &span)))
+  if (copy.rows > 1 &&
+      (__builtin_mul_overflow(copy.rows - 1, pitch, &span) || __builtin_add_overflow(span, copy.row_bytes, &span)))
     throw Error(BP_E_INVALID_ARG, "the rows of a copy overflow");
   check_range(buffer, offset, copy.rows == 0 ? 0 : span);
 }
@@ -84,22 +88,35 @@ inline void store_reason(bp_node_query& query, bp_node_answer& answer, std::stri
   query.text_len += reason.size() + 1;
 }
 
+// Writes the i-th answer of a query.
+inline void store_answer(const bp_node_query& query, uint32_t i, const bp_node_answer& answer) {
+  std::memcpy(static_cast<char*>(query.answers) + static_cast<size_t>(i) * query.answer_stride, &answer, sizeof answer);
+}
+
+inline void answer_nodes(Device& device, bp_node_query& query) {
+  const GraphView graph = GraphView::check(query.graph);
+  std::string reason;
+  for (uint32_t i = 0; i < query.node_count; ++i) {
+    const uint32_t node = query.nodes != nullptr ? query.nodes[i] : i;
+    if (node >= graph.node_count()) throw Error(BP_E_INVALID_ARG, "node " + std::to_string(node) + " is missing");
+    reason.clear();
+    bp_node_answer answer = device.query(*query.graph, node, reason);
+    store_reason(query, answer, reason);
+    store_answer(query, i, answer);
+  }
+}
+
 inline bp_code query_nodes(bp_device* device, bp_node_query* query, bp_error* error) {
   return guard(error, [&] {
     bp_node_query local = read_input(query, BP_KIND_NODE_QUERY);
-    const GraphView graph = GraphView::check(local.graph);
     if (local.node_count != 0 && (local.answers == nullptr || local.answer_stride < sizeof(bp_node_answer)))
       throw Error(BP_E_INVALID_ARG, "answers is NULL or their stride is too short");
     local.text_len = 0;
-    std::string reason;
-    for (uint32_t i = 0; i < local.node_count; ++i) {
-      const uint32_t node = local.nodes != nullptr ? local.nodes[i] : i;
-      if (node >= graph.node_count()) throw Error(BP_E_INVALID_ARG, "node " + std::to_string(node) + " is missing");
-      reason.clear();
-      bp_node_answer answer = from_handle(device)->query(*local.graph, node, reason);
-      store_reason(local, answer, reason);
-      std::memcpy(static_cast<char*>(local.answers) + static_cast<size_t>(i) * local.answer_stride, &answer,
-                  sizeof answer);
+    try {
+      answer_nodes(*from_handle(device), local);
+    } catch (...) {
+      for (uint32_t i = 0; i < local.node_count; ++i) store_answer(local, i, {BP_VERDICT_NO, BP_NONE, 0});
+      throw;
     }
     query->text_len = local.text_len;
   });
@@ -111,9 +128,10 @@ inline bp_code buffer_create(bp_device* device, const bp_buffer_desc* desc, bp_b
     const bp_buffer_desc local = read_input(desc, BP_KIND_BUFFER_DESC);
     if (local.memtype >= from_handle(device)->info().memtype_count)
       throw Error(BP_E_INVALID_ARG, "memory type " + std::to_string(local.memtype) + " is missing");
-    if (local.host_ptr != nullptr && (local.host_ptr_use < BP_HOST_PTR_COPY || local.host_ptr_use > BP_HOST_PTR_BORROW_WRITE))
+    if (local.host_ptr != nullptr &&
+        (local.host_ptr_use < BP_HOST_PTR_COPY || local.host_ptr_use > BP_HOST_PTR_BORROW_WRITE))
       throw Error(BP_E_INVALID_ARG, "host_ptr_use " + std::to_string(local.host_ptr_use) + " is unknown");
-    if (local.reserved != 0) throw Error(BP_E_INVALID_ARG, "a reserved field is not zero");
+    require_zero(local.reserved);
     *buffer = to_handle<bp_buffer>(from_handle(device)->create_buffer(local).release());
   });
 }
@@ -121,15 +139,17 @@ inline bp_code buffer_create(bp_device* device, const bp_buffer_desc* desc, bp_b
 inline bp_code stream_create(bp_device* device, const bp_stream_desc* desc, bp_stream** stream, bp_error* error) {
   return guard(error, [&] {
     require(stream, "stream");
-    *stream = to_handle<bp_stream>(
-        from_handle(device)->create_stream(read_input(desc, BP_KIND_STREAM_DESC)).release());
+    const bp_stream_desc local = read_input(desc, BP_KIND_STREAM_DESC);
+    require_zero(local.flags);
+    *stream = to_handle<bp_stream>(from_handle(device)->create_stream(local).release());
   });
 }
 
 inline bp_code event_create(bp_device* device, const bp_event_desc* desc, bp_event** event, bp_error* error) {
   return guard(error, [&] {
     require(event, "event");
-    read_input(desc, BP_KIND_EVENT_DESC);
+    const bp_event_desc local = read_input(desc, BP_KIND_EVENT_DESC);
+    require_zero(local.flags | local.reserved);
     *event = to_handle<bp_event>(from_handle(device)->create_event().release());
   });
 }
@@ -205,7 +225,9 @@ inline bp_code stream_submit(bp_stream* stream, const bp_submit_desc* desc, bp_e
     if ((local.graph == nullptr) == (local.program == nullptr))
       throw Error(BP_E_INVALID_ARG, "submit wants either a graph or a program");
     if (local.graph != nullptr) GraphView::check(local.graph);
+    require_zero(local.reserved);
     if (local.binding_count != 0) require(local.bindings, "bindings");
+    for (uint32_t i = 0; i < local.binding_count; ++i) require_zero(local.bindings[i].reserved);
     from_handle(stream)->submit(local);
   });
 }
@@ -313,24 +335,55 @@ inline const void* plugin_extension(bp_plugin* plugin, const char* name, uint32_
   return table;
 }
 
-inline constexpr bp_plugin_i kPluginTable{{sizeof(bp_plugin_i), BP_KIND_TABLE_PLUGIN}, plugin_close,
-                                          plugin_device_count, plugin_device_at, plugin_set_options, plugin_extension};
-inline constexpr bp_device_i kDeviceTable{
-    {sizeof(bp_device_i), BP_KIND_TABLE_DEVICE}, get_info, get_memtype, get_memory, foreign_access, tensor_bytes,
-    query_nodes, buffer_create, stream_create, event_create, program_create, device_extension};
-inline constexpr bp_buffer_i kBufferTable{{sizeof(bp_buffer_i), BP_KIND_TABLE_BUFFER}, buffer_destroy, buffer_map,
-                                          buffer_unmap, buffer_write, buffer_read, buffer_fill, nullptr, nullptr};
-inline constexpr bp_stream_i kStreamTable{{sizeof(bp_stream_i), BP_KIND_TABLE_STREAM}, stream_destroy, stream_submit,
-                                          stream_copy, stream_fill, stream_record, stream_wait, stream_synchronize,
+inline constexpr bp_plugin_i kPluginTable{{sizeof(bp_plugin_i), BP_KIND_TABLE_PLUGIN},
+                                          plugin_close,
+                                          plugin_device_count,
+                                          plugin_device_at,
+                                          plugin_set_options,
+                                          plugin_extension};
+inline constexpr bp_device_i kDeviceTable{{sizeof(bp_device_i), BP_KIND_TABLE_DEVICE},
+                                          get_info,
+                                          get_memtype,
+                                          get_memory,
+                                          foreign_access,
+                                          tensor_bytes,
+                                          query_nodes,
+                                          buffer_create,
+                                          stream_create,
+                                          event_create,
+                                          program_create,
+                                          device_extension};
+inline constexpr bp_buffer_i kBufferTable{{sizeof(bp_buffer_i), BP_KIND_TABLE_BUFFER},
+                                          buffer_destroy,
+                                          buffer_map,
+                                          buffer_unmap,
+                                          buffer_write,
+                                          buffer_read,
+                                          buffer_fill,
+                                          nullptr,
+                                          nullptr};
+inline constexpr bp_stream_i kStreamTable{{sizeof(bp_stream_i), BP_KIND_TABLE_STREAM},
+                                          stream_destroy,
+                                          stream_submit,
+                                          stream_copy,
+                                          stream_fill,
+                                          stream_record,
+                                          stream_wait,
+                                          stream_synchronize,
                                           stream_cancel};
-inline constexpr bp_event_i kEventTable{{sizeof(bp_event_i), BP_KIND_TABLE_EVENT}, event_destroy, event_query,
-                                        event_wait_host, event_subscribe};
-inline constexpr bp_program_i kProgramTable{{sizeof(bp_program_i), BP_KIND_TABLE_PROGRAM}, program_destroy,
-                                            program_update, nullptr};
+inline constexpr bp_event_i kEventTable{
+    {sizeof(bp_event_i), BP_KIND_TABLE_EVENT}, event_destroy, event_query, event_wait_host, event_subscribe};
+inline constexpr bp_program_i kProgramTable{
+    {sizeof(bp_program_i), BP_KIND_TABLE_PROGRAM}, program_destroy, program_update, nullptr};
 
 inline uint32_t build_flags() {
   uint32_t flags = 0;
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(__has_feature)  // Clang
+  if (__has_feature(address_sanitizer)) flags |= BP_BUILD_ASAN;
+  if (__has_feature(thread_sanitizer)) flags |= BP_BUILD_TSAN;
+  if (__has_feature(memory_sanitizer)) flags |= BP_BUILD_MSAN;
+#endif
+#if defined(__SANITIZE_ADDRESS__)  // GCC
   flags |= BP_BUILD_ASAN;
 #endif
 #if defined(__SANITIZE_THREAD__)
@@ -349,10 +402,10 @@ inline std::string version_text(uint32_t version) {
 inline bp_code refuse_versions(const bp_hello& hello, bp_error* error) noexcept {
   return guard(error, [&] {
     throw Error(BP_E_INCOMPATIBLE, "host speaks ABI " + version_text(hello.abi_min) + " to " +
-                                       version_text(hello.abi_max) + " and op sets " +
-                                       std::to_string(hello.opset_min) + " to " + std::to_string(hello.opset_max) +
-                                       "; plugin speaks ABI 1.0 to " + version_text(BP_ABI_VERSION) +
-                                       " and op sets 1 to " + std::to_string(BP_OPSET_VERSION));
+                                       version_text(hello.abi_max) + " and op sets " + std::to_string(hello.opset_min) +
+                                       " to " + std::to_string(hello.opset_max) + "; plugin speaks ABI 1.0 to " +
+                                       version_text(BP_ABI_VERSION) + " and op sets 1 to " +
+                                       std::to_string(BP_OPSET_VERSION));
   });
 }
 
