@@ -1,0 +1,90 @@
+#include "arguments.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include "common.hpp"
+
+namespace backplane::cli {
+namespace {
+
+constexpr const char* kInputHelp =
+    "name=VALUE for an input of the model, where VALUE is @file.npy, @image.png or .jpg (scaled to the input; "
+    "[,mean=M][,scale=S][,bgr] as (x/255-M)/S, three values a:b:c for one each channel), shape:1,3,48,320 (zeros), "
+    "random:1,3,48,320, or numbers such as 16000 or [1,2]";
+
+// One occurrence takes one value, so that a positional argument may follow.
+CLI::Option* add_list(CLI::App& app, const std::string& name, std::vector<std::string>& target,
+                      const std::string& help) {
+  return app.add_option(name, target, help)->allow_extra_args(false);
+}
+
+void add_json(CLI::App& verb, CommonArguments& common) {
+  verb.add_flag("--json", common.json, "Print JSON instead of text");
+}
+
+void add_model(CLI::App& verb, ModelArguments& model) {
+  verb.add_option("model", model.model, "An ONNX model")->required()->type_name("MODEL");
+  add_list(verb, "--input", model.inputs, kInputHelp)->type_name("NAME=VALUE");
+  add_list(verb, "--shape", model.shapes, "The shape of an input with open dimensions")->type_name("NAME=1,3,48,320");
+  verb.add_option("--device", model.devices, "Devices to use, best first; all unless given")->type_name("A,B");
+  add_list(verb, "--pin", model.pins, "Runs a node, by name or number, on a device")->type_name("NODE=DEVICE");
+}
+
+void add_run(CLI::App& verb, RunArguments& run) {
+  verb.add_option("--output", run.output_folder, "Writes each output to out-NAME.npy in this folder")->type_name("DIR");
+  verb.add_option("--compare", run.compare_folder,
+                  "Compares each output with out-NAME.npy in this folder; without --input, inputs come from in-NAME.npy")
+      ->type_name("DIR");
+  verb.add_option("--atol", run.absolute_tolerance, "Absolute tolerance of --compare")
+      ->check(CLI::NonNegativeNumber)->capture_default_str();
+  verb.add_option("--rtol", run.relative_tolerance, "Relative tolerance of --compare")
+      ->check(CLI::NonNegativeNumber)->capture_default_str();
+  verb.add_option("--repeat", run.repeat, "Times this many runs, after one that warms up")
+      ->check(CLI::Range(1, 1000000))->type_name("N");
+}
+
+void add_common(CLI::App& app, CommonArguments& common) {
+  add_list(app, "--plugin-path", common.plugin_paths, "A folder or file to look for plugins in, before all others")
+      ->type_name("DIR");
+  common.log_spec = "warn";
+  app.add_option("--log", common.log_spec, "Log lines on stderr: trace, debug, info, warn, error or off, by topic too")
+      ->type_name("LEVEL[,TOPIC=LEVEL]")->envname("BACKPLANE_LOG");
+  app.set_version_flag("--version", std::string("backplane ") + BACKPLANE_VERSION);
+}
+
+int exit_code_of(int parser_code) { return parser_code == 0 ? 0 : static_cast<int>(ExitCode::usage); }
+
+}  // namespace
+
+std::variant<Arguments, int> parse_arguments(int argc, const char* const* argv) {
+  Arguments arguments;
+  CLI::App app("Runs tensor graphs on whatever backends are plugged in.", "backplane");
+  app.require_subcommand(1);
+  app.fallthrough();
+  app.footer("Exit codes: 0 done, 1 problems, 2 usage, 3 something asked for is missing.");
+  add_common(app, arguments.common);
+
+  CLI::App* devices = app.add_subcommand("devices", "Lists the devices, best first");
+  CLI::App* plugins = app.add_subcommand("plugins", "Lists every plugin candidate and what became of it");
+  CLI::App* plan = app.add_subcommand("plan", "Shows how a model would run: splits, copies, memory, each node's device");
+  CLI::App* run = app.add_subcommand("run", "Runs a model");
+  for (CLI::App* verb : {devices, plugins, plan, run}) add_json(*verb, arguments.common);
+  for (CLI::App* verb : {plan, run}) add_model(*verb, arguments.model);
+  add_run(*run, arguments.run);
+  std::string format = "table";
+  plan->add_option("--format", format, "table or json")->check(CLI::IsMember({"table", "json"}));
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return exit_code_of(app.exit(error));
+  }
+  arguments.common.json |= format == "json";
+  if (*devices) arguments.verb = Verb::devices;
+  if (*plugins) arguments.verb = Verb::plugins;
+  if (*plan) arguments.verb = Verb::plan;
+  if (*run) arguments.verb = Verb::run;
+  return arguments;
+}
+
+}  // namespace backplane::cli

@@ -1,0 +1,47 @@
+// Arguments: the command line as plain values. CLI11 ends in arguments.cpp.
+// Thread safety: parse once, from the main thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace backplane::cli {
+
+struct CommonArguments {
+  std::vector<std::string> plugin_paths;
+  std::string log_spec;  // "level[,topic=level]"
+  bool json = false;
+};
+
+struct ModelArguments {
+  std::string model;                // path of an ONNX file
+  std::vector<std::string> inputs;  // "name=value", see input_value.hpp
+  std::vector<std::string> shapes;  // "name=1,3,48,320"
+  std::string devices;              // "cpu0,gpu0"; empty = all
+  std::vector<std::string> pins;    // "node=device"
+};
+
+struct RunArguments {
+  std::string output_folder;   // empty = outputs are not written
+  std::string compare_folder;  // empty = nothing is compared
+  double absolute_tolerance = 1e-4;
+  double relative_tolerance = 1e-3;
+  uint32_t repeat = 0;  // timed runs after one that warms up; 0 = a single run
+};
+
+enum class Verb { devices, plugins, plan, run };
+
+struct Arguments {
+  Verb verb = Verb::devices;
+  CommonArguments common;
+  ModelArguments model;
+  RunArguments run;
+};
+
+// The arguments; or the exit code, when the program is done: help or the version was printed, or what is wrong with
+// the command line.
+std::variant<Arguments, int> parse_arguments(int argc, const char* const* argv);
+
+}  // namespace backplane::cli

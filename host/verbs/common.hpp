@@ -1,0 +1,34 @@
+// What every verb needs: exit codes, errors of usage, the runtime.
+// Thread safety: from the main thread.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "arguments.hpp"
+#include "backplane/base/status.hpp"
+#include "backplane/runtime/runtime.hpp"
+
+namespace backplane::cli {
+
+enum class ExitCode { ok = 0, problems = 1, usage = 2, missing = 3 };
+
+// The arguments are not of the form that the verb's help shows.
+Status usage_error(std::string message);
+
+// not_found is `missing`, usage_error is `usage`, anything else `problems`.
+ExitCode exit_code(const Status& failure);
+
+// Opens the runtime with the plugin paths and log levels asked for. Errors: usage_error for a bad --log.
+Result<std::unique_ptr<Runtime>> open_runtime(const CommonArguments& arguments);
+
+// Why there are no devices: which candidates were of no use, or the places where none was found.
+Status no_devices(const Runtime& runtime, const CommonArguments& arguments);
+
+// Cuts "name=text" at the first '='. Errors: usage_error naming the option.
+struct NamedText {
+  std::string name, text;
+};
+Result<NamedText> split_named(const std::string& argument, std::string_view option);
+
+}  // namespace backplane::cli

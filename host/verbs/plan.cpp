@@ -1,0 +1,108 @@
+// backplane plan
+#include <cstdio>
+
+#include "backplane/base/text.hpp"
+#include "backplane/scheduler/plan.hpp"
+#include "model_inputs.hpp"
+#include "table.hpp"
+#include "targets.hpp"
+#include "verbs.hpp"
+
+namespace backplane::cli {
+namespace {
+
+std::string storage_text(const Graph& graph, StorageId storage) {
+  const TensorId root = graph.storage(storage).root;
+  const std::string_view name = graph.tensor_name(root);
+  return name.empty() ? cat("#", root) : std::string(name);
+}
+
+std::string device_text(const Plan& plan, uint32_t device) {
+  return device == kNone ? "host" : plan.device_names[device];
+}
+
+void print_splits(const Plan& plan) {
+  Table table({"SPLIT", "DEVICE", "NODES", "FIRST", "LAST", "COPIES", "COPIED"});
+  table.align_right({0, 2, 5, 6});
+  for (size_t i = 0; i < plan.splits.size(); ++i) {
+    const Split& split = plan.splits[i];
+    uint64_t bytes = 0;
+    for (const uint32_t copy : split.copies) bytes += plan.copies[copy].bytes;
+    const auto node_text = [&](NodeId node) { return cat(node, " ", op_name(plan.graph->op(node))); };
+    table.add({cat(i), device_text(plan, split.device), cat(split.nodes.size()), node_text(split.nodes.front()),
+               node_text(split.nodes.back()), cat(split.copies.size()), bytes_text(bytes)});
+  }
+  table.print();
+}
+
+void print_copies(const Plan& plan) {
+  Table table({"COPY", "BEFORE SPLIT", "FROM", "TO", "BYTES", "TENSOR"});
+  table.align_right({0, 1, 4});
+  for (size_t i = 0; i < plan.copies.size(); ++i) {
+    const PlannedCopy& copy = plan.copies[i];
+    table.add({cat(i), cat(copy.before_split), device_text(plan, copy.from), device_text(plan, copy.to),
+               bytes_text(copy.bytes), storage_text(*plan.graph, copy.storage)});
+  }
+  table.print();
+}
+
+void print_pools(const Plan& plan) {
+  Table table({"POOL", "DEVICE", "MEMORY TYPE", "PEAK", "BOUND", "OVER BOUND"});
+  table.align_right({0, 2, 3, 4, 5});
+  for (size_t i = 0; i < plan.pools.size(); ++i) {
+    const Pool& pool = plan.pools[i];
+    char over[32] = "-";
+    if (pool.lower_bound_bytes != 0)
+      std::snprintf(over, sizeof over, "%.2f %%",
+                    100.0 * (static_cast<double>(pool.peak_bytes) / static_cast<double>(pool.lower_bound_bytes) - 1));
+    table.add({cat(i), device_text(plan, pool.device), cat(pool.memtype), bytes_text(pool.peak_bytes),
+               bytes_text(pool.lower_bound_bytes), over});
+  }
+  table.print();
+}
+
+void print_nodes(const Plan& plan) {
+  Table table({"NODE", "OP", "DEVICE", "CAUSE", "OUTPUT", "NAME"});
+  table.align_right({0});
+  for (NodeId node = 0; node < plan.graph->node_count(); ++node) {
+    std::string output = "-";
+    for (const TensorId id : plan.graph->node_outputs(node))
+      if (id != kNone && output == "-") output = plan.graph->tensor_text(id);
+    const Placement& placement = plan.placements[node];
+    table.add({cat(node), std::string(op_name(plan.graph->op(node))), device_text(plan, placement.device),
+               std::string(cause_name(placement.cause)), output, std::string(plan.graph->node_name(node))});
+  }
+  table.print();
+}
+
+void print_plan(const OnnxModel& model, const Plan& plan) {
+  std::printf("devices: %s\n", join(plan.device_names, ", ").c_str());
+  for (const std::string& value : model.specialised) std::printf("fixed by its value: %s\n", value.c_str());
+  for (const std::string& note : model.notes) std::printf("note: %s\n", note.c_str());
+  std::printf("%u nodes, %zu splits, %zu copies of %s in a run, %s of weights\n\n", plan.graph->node_count(),
+              plan.splits.size(), plan.copies.size(), bytes_text(plan.copy_bytes).c_str(),
+              bytes_text(plan.weight_bytes).c_str());
+  print_splits(plan);
+  if (!plan.copies.empty()) std::puts("");
+  if (!plan.copies.empty()) print_copies(plan);
+  std::puts("");
+  print_pools(plan);
+  std::puts("");
+  print_nodes(plan);
+}
+
+}  // namespace
+
+Result<ExitCode> show_plan(const Arguments& arguments) {
+  BP_TRY_ASSIGN(const auto runtime, open_runtime(arguments.common));
+  BP_TRY_ASSIGN(const Targets targets, select_targets(*runtime, arguments));
+  BP_TRY_ASSIGN(const LoadedModel loaded, load_model(arguments.model, InputsNeeded::shapes, {}));
+  BP_TRY_ASSIGN(const auto plan, make_plan(loaded.model.graph, targets.devices, targets.options));
+  if (arguments.common.json)
+    std::puts(plan->to_json().dump().c_str());
+  else
+    print_plan(loaded.model, *plan);
+  return ExitCode::ok;
+}
+
+}  // namespace backplane::cli

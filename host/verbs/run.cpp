@@ -1,0 +1,205 @@
+// backplane run
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <set>
+
+#include "backplane/base/text.hpp"
+#include "backplane/formats/npy.hpp"
+#include "backplane/scheduler/session.hpp"
+#include "compare.hpp"
+#include "model_inputs.hpp"
+#include "table.hpp"
+#include "targets.hpp"
+#include "tensor_elements.hpp"
+#include "tensor_files.hpp"
+#include "verbs.hpp"
+
+namespace backplane::cli {
+namespace {
+
+using Outputs = std::vector<std::pair<std::string, HostTensor>>;
+
+struct Timing {
+  double min_ms = 0, median_ms = 0, max_ms = 0;
+  uint32_t runs = 0;
+};
+
+struct RunResult {
+  Outputs outputs;
+  Timing timing;
+  RunStatistics statistics;  // of the last run
+  std::vector<Comparison> comparisons;
+
+  bool fits() const {
+    return std::all_of(comparisons.begin(), comparisons.end(), [](const Comparison& c) { return c.fits(); });
+  }
+};
+
+Result<Outputs> read_outputs(const Session& session) {
+  Outputs outputs;
+  for (const Graph::Port& port : session.graph().outputs()) {
+    BP_TRY_ASSIGN(HostTensor value, session.output(port.name));
+    outputs.emplace_back(port.name, std::move(value));
+  }
+  return outputs;
+}
+
+Status set_inputs(Session& session, const std::map<std::string, HostTensor>& values) {
+  // Inputs whose values the import took in are not the graph's any more.
+  for (const Graph::Port& port : session.graph().inputs())
+    if (const auto value = values.find(port.name); value != values.end())
+      BP_TRY(session.set_input(port.name, value->second));
+  return ok_status();
+}
+
+Status measure(Session& session, uint32_t repeat, Timing& timing) {
+  std::vector<double> times = {static_cast<double>(session.statistics().elapsed_ns) / 1e6};
+  if (repeat != 0) times.clear();  // that run was to warm up
+  for (uint32_t i = 0; i < repeat; ++i) {
+    BP_TRY(session.run());
+    times.push_back(static_cast<double>(session.statistics().elapsed_ns) / 1e6);
+  }
+  std::sort(times.begin(), times.end());
+  const size_t middle = times.size() / 2;
+  timing = {times.front(), times.size() % 2 == 1 ? times[middle] : (times[middle - 1] + times[middle]) / 2,
+            times.back(), static_cast<uint32_t>(times.size())};
+  return ok_status();
+}
+
+Status write_outputs(const Outputs& outputs, const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) return invalid_argument(cat("cannot make the folder '", folder, "': ", error.message()));
+  std::set<std::string> files;
+  for (const auto& [name, value] : outputs) {
+    const std::string file = tensor_file_name("out-", name);
+    if (!files.insert(file).second)
+      return invalid_argument(cat("two outputs of the model would both be written to ", file));
+    BP_TRY(write_npy((std::filesystem::path(folder) / file).string(), value));
+  }
+  return ok_status();
+}
+
+// ---- what is printed
+
+struct Range {
+  double min = 0, max = 0;
+  int64_t not_finite = 0;
+};
+
+Range range_of(const HostTensor& tensor) {
+  Range range{INFINITY, -INFINITY, 0};
+  for (int64_t i = 0; i < tensor.elements(); ++i) {
+    const auto value = static_cast<double>(element(tensor, i));
+    if (!std::isfinite(value)) ++range.not_finite;
+    if (!std::isfinite(value)) continue;
+    range.min = std::min(range.min, value);
+    range.max = std::max(range.max, value);
+  }
+  if (range.min > range.max) range.min = range.max = 0;
+  return range;
+}
+
+std::string short_number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.6g", value);
+  return text;
+}
+
+void print_outputs(const Outputs& outputs) {
+  Table table({"OUTPUT", "VALUE", "MIN", "MAX", "NOT FINITE"});
+  table.align_right({2, 3, 4});
+  for (const auto& [name, value] : outputs) {
+    const Range range = range_of(value);
+    table.add({name, value.to_string(), short_number(range.min), short_number(range.max), cat(range.not_finite)});
+  }
+  table.print();
+}
+
+void print_result(const OnnxModel& model, const Plan& plan, const RunResult& result) {
+  std::printf("devices: %s\n", join(plan.device_names, ", ").c_str());
+  for (const std::string& value : model.specialised) std::printf("fixed by its value: %s\n", value.c_str());
+  for (const std::string& note : model.notes) std::printf("note: %s\n", note.c_str());
+  std::printf("%u nodes, %u splits, %u copies of %s\n", plan.graph->node_count(), result.statistics.split_count,
+              result.statistics.copy_count, bytes_text(result.statistics.copied_bytes).c_str());
+  const Timing& timing = result.timing;
+  if (timing.runs == 1)
+    std::printf("time: %.3f ms\n", timing.median_ms);
+  else
+    std::printf("time: min %.3f ms, median %.3f ms, max %.3f ms over %u runs\n", timing.min_ms, timing.median_ms,
+                timing.max_ms, timing.runs);
+  print_outputs(result.outputs);
+  for (const Comparison& comparison : result.comparisons) std::puts(comparison.to_string().c_str());
+}
+
+Json outputs_json(const Outputs& outputs) {
+  Json list = Json::array();
+  for (const auto& [name, value] : outputs) {
+    Json shape = Json::array();
+    for (const int64_t extent : value.shape()) shape.push(Json::integer(extent));
+    const Range range = range_of(value);
+    list.push(Json::object({{"name", Json::text(name)},
+                            {"type", Json::text(std::string(type_name(value.dtype())))},
+                            {"shape", std::move(shape)},
+                            {"min", Json::number(range.min)},
+                            {"max", Json::number(range.max)},
+                            {"not_finite", Json::integer(range.not_finite)}}));
+  }
+  return list;
+}
+
+Json texts_json(const std::vector<std::string>& texts) {
+  Json list = Json::array();
+  for (const std::string& text : texts) list.push(Json::text(text));
+  return list;
+}
+
+Json result_json(const OnnxModel& model, const Plan& plan, const RunResult& result) {
+  Json comparisons = Json::array();
+  for (const Comparison& comparison : result.comparisons) comparisons.push(comparison.to_json());
+  return Json::object({{"devices", texts_json(plan.device_names)},
+                       {"specialised", texts_json(model.specialised)},
+                       {"notes", texts_json(model.notes)},
+                       {"nodes", Json::integer(plan.graph->node_count())},
+                       {"splits", Json::integer(result.statistics.split_count)},
+                       {"copies", Json::integer(result.statistics.copy_count)},
+                       {"copied_bytes", Json::integer(static_cast<int64_t>(result.statistics.copied_bytes))},
+                       {"runs", Json::integer(result.timing.runs)},
+                       {"min_ms", Json::number(result.timing.min_ms)},
+                       {"median_ms", Json::number(result.timing.median_ms)},
+                       {"max_ms", Json::number(result.timing.max_ms)},
+                       {"outputs", outputs_json(result.outputs)},
+                       {"comparisons", std::move(comparisons)}});
+}
+
+}  // namespace
+
+Result<ExitCode> run_model(const Arguments& arguments) {
+  const RunArguments& run = arguments.run;
+  BP_TRY_ASSIGN(const auto runtime, open_runtime(arguments.common));
+  BP_TRY_ASSIGN(const Targets targets, select_targets(*runtime, arguments));
+  BP_TRY_ASSIGN(const LoadedModel loaded, load_model(arguments.model, InputsNeeded::values, run.compare_folder));
+  BP_TRY_ASSIGN(const auto session,
+                Session::prepare(*runtime, loaded.model.graph, targets.devices, targets.options));
+  BP_TRY(set_inputs(*session, loaded.values));
+
+  RunResult result;
+  BP_TRY(session->run());
+  BP_TRY_ASSIGN(result.outputs, read_outputs(*session));
+  BP_TRY(measure(*session, run.repeat, result.timing));
+  result.statistics = session->statistics();
+  if (!run.output_folder.empty()) BP_TRY(write_outputs(result.outputs, run.output_folder));
+  if (!run.compare_folder.empty()) {
+    BP_TRY_ASSIGN(result.comparisons, compare_with_folder(result.outputs, run.compare_folder,
+                                                          {run.absolute_tolerance, run.relative_tolerance}));
+  }
+  if (arguments.common.json)
+    std::puts(result_json(loaded.model, session->plan(), result).dump().c_str());
+  else
+    print_result(loaded.model, session->plan(), result);
+  return result.fits() ? ExitCode::ok : ExitCode::problems;
+}
+
+}  // namespace backplane::cli

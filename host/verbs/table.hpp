@@ -1,0 +1,28 @@
+// Table: rows of text in aligned columns. The heading is bold on a terminal, unless NO_COLOR is set.
+// Thread safety: values.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace backplane::cli {
+
+class Table {
+ public:
+  explicit Table(std::vector<std::string> heading) : rows_{std::move(heading)} {}
+
+  // REQUIRES: as many cells as the heading has.
+  void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  // The columns named here are aligned to the right.
+  void align_right(std::vector<size_t> columns) { right_ = std::move(columns); }
+  // Lines with two spaces between columns and none at the end; `bold` marks the heading for a terminal.
+  std::string to_string(bool bold = false) const;
+  // Writes to stdout.
+  void print() const;
+
+ private:
+  std::vector<std::vector<std::string>> rows_;
+  std::vector<size_t> right_;
+};
+
+}  // namespace backplane::cli

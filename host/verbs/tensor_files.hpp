@@ -1,0 +1,16 @@
+// Folders of in-NAME.npy and out-NAME.npy: the values of a model's inputs and outputs.
+// Thread safety: pure functions.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace backplane::cli {
+
+// "out-" and "a/b:c" give "out-a_b_c.npy".
+std::string tensor_file_name(std::string_view prefix, std::string_view name);
+
+// The path of that file in `folder`, or of one that keeps ':' in its name; "" if there is neither.
+std::string find_tensor_file(const std::string& folder, std::string_view prefix, std::string_view name);
+
+}  // namespace backplane::cli
