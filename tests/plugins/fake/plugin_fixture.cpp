@@ -70,8 +70,7 @@ PluginFixture::PluginFixture(const char* path, const OptionList& list) {
   opened = head_of<bp_opened>(BP_KIND_OPENED);
   library_ = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (library_ == nullptr) throw std::runtime_error(dlerror());
-  const auto entry = reinterpret_cast<bp_get_proc_address_fn>(dlsym(library_, BP_ENTRY_POINT));
-  const auto open = reinterpret_cast<bp_open_fn>(entry("bp_open.v1"));
+  const auto open = reinterpret_cast<bp_open_fn>(proc("bp_open.v1"));
   const std::vector<bp_option> options = as_options(list);
   auto info = head_of<bp_open_info>(BP_KIND_OPEN_INFO);
   info.abi = BP_ABI_VERSION;
@@ -83,6 +82,10 @@ PluginFixture::PluginFixture(const char* path, const OptionList& list) {
   info.option_stride = sizeof(bp_option);
   info.library_dir = "";
   open_code = open(&info, &opened, open_error);
+}
+
+bp_proc PluginFixture::proc(const char* name) const {
+  return reinterpret_cast<bp_get_proc_address_fn>(dlsym(library_, BP_ENTRY_POINT))(name);
 }
 
 PluginFixture::~PluginFixture() {
@@ -115,7 +118,7 @@ bp_event* PluginFixture::event() {
 
 uint32_t GraphBuilder::tensor(bp_buffer* buffer, uint64_t offset) {
   bp_tensor tensor{};
-  tensor.dtype = BP_TYPE_I32;
+  tensor.dtype = dtype_;
   tensor.rank = 1;
   tensor.shape_at = static_cast<uint32_t>(i64_.size());
   tensor.stride_at = tensor.shape_at + 1;

@@ -49,6 +49,7 @@ class PluginFixture {
   bp_buffer* buffer(uint64_t bytes, uint32_t device_index = 0);
   bp_stream* stream(uint32_t device_index = 0);
   bp_event* event();
+  bp_proc proc(const char* name) const;
 
   HostStub host;
   bp_code open_code = BP_OK;
@@ -59,16 +60,17 @@ class PluginFixture {
   void* library_ = nullptr;
 };
 
-// A one-dimensional i32 graph, built node by node. Keep it alive while its record is used.
+// A graph of one-dimensional tensors of one type, built node by node. Keep it alive while its record is used.
 class GraphBuilder {
  public:
-  explicit GraphBuilder(int64_t elements) : elements_(elements) {}
+  explicit GraphBuilder(int64_t elements, uint32_t dtype = BP_TYPE_I32) : elements_(elements), dtype_(dtype) {}
   uint32_t tensor(bp_buffer* buffer = nullptr, uint64_t offset = 0);
   void node(uint32_t op, std::vector<uint32_t> inputs, uint32_t output);
   const bp_graph& finish();
 
  private:
   int64_t elements_;
+  uint32_t dtype_;  // of 4 bytes
   std::vector<bp_tensor> tensors_;
   std::vector<bp_node> nodes_;
   std::vector<int64_t> i64_;
