@@ -6,9 +6,10 @@ namespace backplane {
 namespace {
 
 constexpr std::string_view kCodeNames[] = {
-    "ok",        "cancelled",           "unknown",           "invalid_argument",    "deadline_exceeded", "not_found",
-    "already_exists", "permission_denied", "resource_exhausted", "failed_precondition", "aborted",           "out_of_range",
-    "unimplemented",  "internal",          "unavailable",        "data_loss",           "unauthenticated",
+    "ok",        "cancelled",       "unknown",           "invalid_argument",   "deadline_exceeded",
+    "not_found", "already_exists",  "permission_denied", "resource_exhausted", "failed_precondition",
+    "aborted",   "out_of_range",    "unimplemented",     "internal",           "unavailable",
+    "data_loss", "unauthenticated",
 };
 
 struct CodePair {
@@ -77,9 +78,7 @@ Status& Status::operator=(const Status& other) {
 const std::string& Status::message() const { return failure_ ? failure_->message : kEmpty; }
 const std::string& Status::id() const { return failure_ ? failure_->id : kEmpty; }
 
-std::string Status::to_string() const {
-  return ok() ? "ok" : cat(code_name(failure_->code), ": ", failure_->message);
-}
+std::string Status::to_string() const { return ok() ? "ok" : cat(code_name(failure_->code), ": ", failure_->message); }
 
 Status Status::with_context(std::string_view context) const {
   return ok() ? Status() : Status(failure_->code, cat(context, ": ", failure_->message), failure_->id);

@@ -29,7 +29,7 @@ class Json {
 
   Kind kind() const { return kind_; }
   bool is(Kind kind) const { return kind_ == kind; }
-  std::string_view kind_name() const;  // "null", "true/false", "integer", "number", "string", "array", "object"
+  std::string_view kind_name() const;          // "null", "true/false", "integer", "number", "string", "array", "object"
   uint32_t line() const { return line_; }      // 1-based; 0 = not parsed
   uint32_t column() const { return column_; }  // 1-based, in bytes
 

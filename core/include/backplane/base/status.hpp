@@ -73,17 +73,26 @@ class [[nodiscard]] Status {
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : value_(std::move(value)) {}                                        // NOLINT(implicit)
-  Result(Status status) : status_(std::move(status)) { assert(!status_.ok()); }        // NOLINT(implicit)
+  Result(T from) : value_(std::move(from)) {}                                    // NOLINT(implicit)
+  Result(Status status) : status_(std::move(status)) { assert(!status_.ok()); }  // NOLINT(implicit)
 
   bool ok() const { return value_.has_value(); }
   explicit operator bool() const { return ok(); }
   const Status& status() const { return status_; }
 
   // REQUIRES: ok().
-  T& value() & { assert(ok()); return *value_; }
-  const T& value() const& { assert(ok()); return *value_; }
-  T&& value() && { assert(ok()); return std::move(*value_); }
+  T& value() & {
+    assert(ok());
+    return *value_;
+  }
+  const T& value() const& {
+    assert(ok());
+    return *value_;
+  }
+  T&& value() && {
+    assert(ok());
+    return std::move(*value_);
+  }
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
   T&& operator*() && { return std::move(*this).value(); }
@@ -132,17 +141,15 @@ class AbiError {
 #define BP_CONCAT(a, b) BP_CONCAT_INNER(a, b)
 
 // Returns from the enclosing function if the Status or Result `expr` is a failure.
-#define BP_TRY(expr)                                                    \
-  do {                                                                  \
-    if (::backplane::Status bp_try_status = (expr); !bp_try_status.ok()) \
-      return bp_try_status;                                             \
+#define BP_TRY(expr)                                                                           \
+  do {                                                                                         \
+    if (::backplane::Status bp_try_status = (expr); !bp_try_status.ok()) return bp_try_status; \
   } while (false)
 
 // Declares `decl` from the Result `expr`, or returns its failure: BP_TRY_ASSIGN(auto graph, builder.finish());
-#define BP_TRY_ASSIGN(decl, expr)                                     \
-  auto BP_CONCAT(bp_result_, __LINE__) = (expr);                      \
-  if (!BP_CONCAT(bp_result_, __LINE__).ok())                          \
-    return BP_CONCAT(bp_result_, __LINE__).status();                  \
+#define BP_TRY_ASSIGN(decl, expr)                                                             \
+  auto BP_CONCAT(bp_result_, __LINE__) = (expr);                                              \
+  if (!BP_CONCAT(bp_result_, __LINE__).ok()) return BP_CONCAT(bp_result_, __LINE__).status(); \
   decl = std::move(BP_CONCAT(bp_result_, __LINE__)).value()
 
 }  // namespace backplane

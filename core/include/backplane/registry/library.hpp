@@ -1,0 +1,33 @@
+// Library: a shared object mapped into the process. It stays mapped when the Library is destroyed, because threads,
+// destructors and handlers of a plugin may outlive it.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "backplane/abi/plugin.h"
+#include "backplane/base/status.hpp"
+#include "backplane/registry/regular_file.hpp"
+
+namespace backplane {
+
+class Library {
+ public:
+  // Maps the file: all symbols bound at once, none given to others. `path` is absolute; `checked` is the file that was
+  // examined before. Errors: failed_precondition "dlopen.failed" with the system's text, "dlopen.replaced" if another
+  // file was mapped.
+  static Result<Library> load(const std::string& path, const FileIdentity& checked);
+  ~Library();
+  Library(Library&&) noexcept;
+  Library& operator=(Library&&) noexcept;
+
+  // Errors: not_found "symbol.missing"; failed_precondition "symbol.elsewhere" if a dependency defines it.
+  Result<bp_get_proc_address_fn> entry_point(const std::string& name) const;
+
+ private:
+  struct Handle;
+  explicit Library(std::unique_ptr<Handle> handle);
+  std::unique_ptr<Handle> handle_;
+};
+
+}  // namespace backplane

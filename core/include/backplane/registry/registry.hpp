@@ -1,0 +1,63 @@
+// Registry: finds plugins, judges them, and opens those that may and can run here.
+//
+// Every file found leaves one report, and what happens to one file never depends on the failure of another. Plugins
+// are called with no lock held. Thread safety: const functions from any thread; reject is serialised by the caller.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backplane/base/json.hpp"
+#include "backplane/base/log.hpp"
+#include "backplane/base/workers.hpp"
+#include "backplane/registry/cpu_features.hpp"
+#include "backplane/registry/environment.hpp"
+#include "backplane/registry/host_services.hpp"
+#include "backplane/registry/load_report.hpp"
+#include "backplane/registry/plugin.hpp"
+
+namespace backplane {
+
+struct Candidate;
+
+struct RegistryOptions {
+  std::vector<std::string> plugin_paths;  // as RuntimeOptions
+  bool search_system = true;
+  Environment environment;                     // null = the process environment
+  std::optional<CpuFeatures> cpu_features;     // none = this processor's
+  std::map<std::string, Json> plugin_options;  // by plugin id: objects over the manifests' defaults
+  DeviceEventFn on_device_event;
+  std::string host_name = "backplane";
+};
+
+class Registry {
+ public:
+  // Discovers and loads. `log` and `workers` outlive the Registry.
+  Registry(RegistryOptions options, const Logger& log, Workers& workers);
+  ~Registry();
+  Registry(const Registry&) = delete;
+  Registry& operator=(const Registry&) = delete;
+
+  // One report per candidate, in the order of discovery.
+  std::span<const LoadReport> reports() const { return reports_; }
+  // The open plugins, in the order of discovery.
+  const std::vector<std::unique_ptr<Plugin>>& plugins() const { return plugins_; }
+  // Closes a plugin whose devices cannot be used, and says so in its report.
+  void reject(const Plugin& plugin, const Status& status);
+  HostServices& host() { return host_; }
+
+ private:
+  void load(Candidate& candidate);
+
+  RegistryOptions options_;
+  const Logger& log_;
+  HostServices host_;
+  std::vector<LoadReport> reports_;
+  std::vector<std::unique_ptr<Plugin>> plugins_;
+};
+
+}  // namespace backplane
