@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-/* One task of a parallel region: `task` in [0, task_count), `arg` as given. Must not throw. */
+/* One task of a parallel region: `task` in [0, task_count), `arg` as given. Must not throw. [any] */
 typedef void(BP_CALL *bp_task_fn)(void *arg, uint32_t task);
 
 #define BP_LOG_TRACE 0
