@@ -1,0 +1,164 @@
+#include "emitter.hpp"
+
+#include <optional>
+
+#include "backplane/base/text.hpp"
+#include "backplane/graph/inference.hpp"
+#include "backplane/reference/reference.hpp"
+
+namespace backplane::onnx_import {
+namespace {
+
+// Beyond this many elements an op on constants stays an op: the file would not have stored its result either.
+constexpr int64_t kMaxFoldedElements = int64_t{1} << 26;
+
+}  // namespace
+
+void Emitter::track(TensorId made, Origin origin) {
+  if (made >= origins_.size()) origins_.resize(made + size_t{1});
+  origins_[made] = std::move(origin);
+}
+
+Emitter::Origin Emitter::origin_of(std::span<const TensorId> inputs) const {
+  Origin united{false, {}};
+  for (const TensorId id : inputs) {
+    if (id == kNone) continue;
+    const Origin& origin = origins_[id];
+    if (origin.runtime) return {};
+    united.candidates.insert(origin.candidates.begin(), origin.candidates.end());
+  }
+  return united;
+}
+
+Result<TensorId> Emitter::input(const std::string& name, DType dtype, std::span<const int64_t> shape,
+                                int64_t candidate) {
+  BP_TRY_ASSIGN(const TensorId made, builder_.input(name, dtype, shape));
+  Origin origin;
+  if (candidate >= 0) origin = {false, {static_cast<uint32_t>(candidate)}};
+  track(made, std::move(origin));
+  return made;
+}
+
+Result<TensorId> Emitter::constant(HostTensor value, std::string name) {
+  BP_TRY_ASSIGN(const TensorId made, builder_.constant(std::move(value), std::move(name)));
+  track(made, {false, {}});
+  return made;
+}
+
+Result<TensorId> Emitter::scalar(DType dtype, double value) {
+  BP_TRY_ASSIGN(const TensorId wide, constant(HostTensor::of<double>(DType::kF64, {}, std::span(&value, 1))));
+  if (dtype == DType::kF64) return wide;
+  return op(Op::kCAST, {wide}, {{BP_ATTR_TO, static_cast<int64_t>(dtype)}});
+}
+
+Result<TensorId> Emitter::i64s(std::span<const int64_t> values) {
+  return constant(HostTensor::of<int64_t>(DType::kI64, {static_cast<int64_t>(values.size())}, values));
+}
+
+bool Emitter::is_constant(TensorId x) const { return !origins_[x].runtime && origins_[x].candidates.empty(); }
+
+bool Emitter::folds(Op op, std::span<const TensorId> inputs, const AttrList& attrs) const {
+  std::vector<std::optional<TensorSpec>> specs;
+  bool any = false;
+  for (const TensorId id : inputs) {
+    if (id == kNone) {
+      specs.push_back(std::nullopt);
+      continue;
+    }
+    if (!is_constant(id)) return false;
+    any = true;
+    specs.push_back(TensorSpec{dtype(id), shape(id)});
+    if (element_count(specs.back()->shape).value() > kMaxFoldedElements) return false;
+  }
+  if (!any) return false;
+  const Result<std::vector<TensorSpec>> outputs = infer(op, specs, attrs);
+  if (!outputs.ok()) return false;  // the builder says what is wrong
+  for (const TensorSpec& output : *outputs) {
+    const Result<int64_t> elements = element_count(output.shape);
+    if (!elements.ok() || *elements > kMaxFoldedElements) return false;
+  }
+  return true;
+}
+
+Result<std::vector<HostTensor>> Emitter::evaluate(Op op, std::span<const TensorId> inputs,
+                                                  const AttrList& attrs) const {
+  std::vector<HostTensor> values;
+  for (const TensorId id : inputs) values.push_back(id == kNone ? HostTensor() : builder_.constant_value(id));
+  return reference::evaluate(op, values, attrs);
+}
+
+Result<TensorId> Emitter::op(Op op, std::span<const TensorId> inputs, const AttrList& attrs) {
+  if (folds(op, inputs, attrs)) {
+    BP_TRY_ASSIGN(std::vector<HostTensor> outputs, evaluate(op, inputs, attrs));
+    return constant(std::move(outputs.at(0)));
+  }
+  BP_TRY_ASSIGN(const TensorId made, builder_.op(op, inputs, attrs, node_name_));
+  track(made, origin_of(inputs));
+  return made;
+}
+
+Result<std::vector<TensorId>> Emitter::node(Op op, std::span<const TensorId> inputs, const AttrList& attrs,
+                                            std::span<const bool> wanted) {
+  std::vector<TensorId> made(wanted.size(), kNone);
+  if (folds(op, inputs, attrs)) {
+    BP_TRY_ASSIGN(const std::vector<HostTensor> outputs, evaluate(op, inputs, attrs));
+    for (size_t at = 0; at < wanted.size() && at < outputs.size(); ++at) {
+      if (!wanted[at]) continue;
+      BP_TRY_ASSIGN(made[at], constant(outputs[at]));
+    }
+    return made;
+  }
+  BP_TRY_ASSIGN(made, builder_.node(op, inputs, attrs, wanted, node_name_));
+  for (const TensorId id : made) {
+    if (id != kNone) track(id, origin_of(inputs));
+  }
+  return made;
+}
+
+Result<TensorId> Emitter::view(TensorId x, Result<TensorId> made) {
+  if (made.ok() && *made != x) track(*made, Origin(origins_[x]));
+  return made;
+}
+
+Result<TensorId> Emitter::reshape(TensorId x, std::span<const int64_t> shape) {
+  Result<TensorId> made = view(x, builder_.reshape(x, shape));
+  // A constant that is not dense: the builder has put in a copy, which a new constant saves.
+  if (made.ok() && is_constant(x) && builder_.constant_value(*made).is_null()) {
+    const HostTensor value = builder_.constant_value(x);
+    BP_TRY_ASSIGN(HostTensor dense, HostTensor::borrow(value.dtype(), {shape.begin(), shape.end()}, value.bytes(),
+                                                       value.keeper()));
+    return constant(std::move(dense));
+  }
+  return made;
+}
+
+Result<TensorId> Emitter::permute(TensorId x, std::span<const int64_t> order) {
+  return view(x, builder_.permute(x, order));
+}
+
+Result<TensorId> Emitter::slice(TensorId x, int64_t axis, int64_t start, int64_t count, int64_t step) {
+  return view(x, builder_.slice(x, axis, start, count, step));
+}
+
+Result<TensorId> Emitter::broadcast(TensorId x, std::span<const int64_t> shape) {
+  return view(x, builder_.broadcast(x, shape));
+}
+
+Result<HostTensor> Emitter::constant_value(TensorId x) {
+  if (origins_[x].runtime) {
+    return unimplemented(cat("it needs the value of ", builder_.tensor_text(x),
+                             " at import, but that value depends on run-time data"));
+  }
+  if (!is_constant(x)) {
+    needed_.insert(origins_[x].candidates.begin(), origins_[x].candidates.end());
+    return Status(Code::failed_precondition, "the value of a small input is needed", kNeedsValueId);
+  }
+  if (element_count(shape(x)).value() > kMaxFoldedElements) {
+    return unimplemented(cat(builder_.tensor_text(x), " is too big to be evaluated at import"));
+  }
+  HostTensor value = builder_.constant_value(x);
+  if (value.is_null()) return unimplemented(cat(builder_.tensor_text(x), " is too big to be evaluated at import"));
+  return value;
+}
+
+}  // namespace backplane::onnx_import

@@ -1,0 +1,29 @@
+// FileMap: a file in memory, read only. Thread safety: const after opening.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "backplane/base/status.hpp"
+
+namespace backplane::onnx_import {
+
+class FileMap {
+ public:
+  // Errors: not_found; invalid_argument for something that is not a regular file; unknown with the system's words.
+  static Result<std::shared_ptr<const FileMap>> open(const std::string& path);
+  ~FileMap();
+  FileMap(const FileMap&) = delete;
+  FileMap& operator=(const FileMap&) = delete;
+
+  std::span<const std::byte> bytes() const { return {data_, size_}; }
+
+ private:
+  FileMap() = default;
+  const std::byte* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+}  // namespace backplane::onnx_import

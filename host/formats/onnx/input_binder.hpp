@@ -1,0 +1,25 @@
+// Binding a model's inputs: every dimension gets its extent from the model, the given shapes or the given values.
+// Thread safety: pure functions.
+#pragma once
+
+#include <vector>
+
+#include "backplane/formats/onnx.hpp"
+#include "model.hpp"
+
+namespace backplane::onnx_import {
+
+struct BoundInput {
+  std::string name;
+  DType dtype;
+  std::vector<int64_t> shape;
+  HostTensor value;  // null if none was given
+  // Whether its value may be baked in: an integer or bool input of few elements.
+  bool is_candidate() const;
+};
+
+// Dimensions of one name have one extent: binding one binds all that are left open. Errors: invalid_argument for a
+// name that is no input (with did-you-mean), a wrong type or shape, and, in one list, for dimensions left open.
+Result<std::vector<BoundInput>> bind_inputs(const Model& model, const OnnxImportOptions& options);
+
+}  // namespace backplane::onnx_import

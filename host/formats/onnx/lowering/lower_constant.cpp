@@ -1,0 +1,138 @@
+// Constants, and ops whose result is known once shapes are.
+#include <algorithm>
+#include <cmath>
+
+#include "backplane/base/text.hpp"
+#include "lowering/lowering_table.hpp"
+#include "model_types.hpp"
+
+namespace backplane::onnx_import {
+namespace {
+
+// A list of an attribute as a tensor; the attribute's lists are wider than the tensor's elements.
+template <class T, class Source>
+HostTensor listed(DType dtype, const std::vector<Source>& values, bool scalar) {
+  const std::vector<T> narrow(values.begin(), values.end());
+  std::vector<int64_t> shape;
+  if (!scalar) shape.push_back(static_cast<int64_t>(narrow.size()));
+  return HostTensor::of<T>(dtype, std::move(shape), std::span<const T>(narrow));
+}
+
+Status constant(NodeContext& c) {
+  HostTensor value;
+  if (c.has_attr("value")) {
+    if (const HostTensor* found = c.tensor("value")) value = *found;
+  } else if (c.has_attr("value_int")) {
+    value = listed<int64_t>(DType::kI64, std::vector<int64_t>{c.i64("value_int", 0)}, true);
+  } else if (c.has_attr("value_ints")) {
+    value = listed<int64_t>(DType::kI64, c.i64s("value_ints"), false);
+  } else if (c.has_attr("value_float")) {
+    value = listed<float>(DType::kF32, std::vector<double>{c.f64("value_float", 0)}, true);
+  } else if (c.has_attr("value_floats")) {
+    value = listed<float>(DType::kF32, c.f64s("value_floats"), false);
+  }
+  BP_TRY(c.fault());
+  if (value.is_null()) return unimplemented("it holds a string or a sparse tensor");
+  return c.set(0, c.emit.constant(std::move(value)));
+}
+
+// The scalar, broadcast: costs no memory whatever the shape.
+Status constant_of_shape(NodeContext& c) {
+  BP_TRY_ASSIGN(const std::vector<int64_t> shape, c.in_i64s(0));
+  BP_TRY(element_count(shape).status());
+  TensorId scalar = kNone;
+  if (const HostTensor* value = c.tensor("value")) {
+    if (value->elements() != 1) return invalid_argument(cat("value must have one element, found ", value->to_string()));
+    BP_TRY_ASSIGN(const TensorId given, c.emit.constant(*value));
+    BP_TRY_ASSIGN(scalar, c.emit.reshape(given, {}));
+  } else {
+    BP_TRY_ASSIGN(scalar, c.emit.scalar(DType::kF32, 0));
+  }
+  return c.set(0, c.emit.broadcast(scalar, shape));
+}
+
+Status shape(NodeContext& c) {
+  const std::vector<int64_t> extents = c.emit.shape(c.in(0));
+  const auto rank = static_cast<int64_t>(extents.size());
+  const auto clamp = [rank](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + rank : at, 0, rank); };
+  const int64_t start = clamp(c.i64("start", 0));
+  const int64_t end = std::max(start, clamp(c.i64("end", rank)));
+  return c.set(0, c.emit.i64s(std::span(extents).subspan(static_cast<size_t>(start), static_cast<size_t>(end - start))));
+}
+
+Status size(NodeContext& c) {
+  BP_TRY_ASSIGN(const int64_t count, element_count(c.emit.shape(c.in(0))));
+  return c.set(0, c.emit.constant(HostTensor::of<int64_t>(DType::kI64, {}, std::span(&count, 1))));
+}
+
+// start + delta * (0, 1, ...), in the inputs' own type.
+Status range(NodeContext& c) {
+  const DType dtype = c.emit.dtype(c.in(0));
+  BP_TRY_ASSIGN(const std::vector<double> start, c.in_f64s(0));
+  BP_TRY_ASSIGN(const std::vector<double> limit, c.in_f64s(1));
+  BP_TRY_ASSIGN(const std::vector<double> delta, c.in_f64s(2));
+  if (start.size() != 1 || limit.size() != 1 || delta.size() != 1 || delta[0] == 0) {
+    return invalid_argument("start, limit and delta must be scalars, and delta not 0");
+  }
+  const double count = std::max(0.0, std::ceil((limit[0] - start[0]) / delta[0]));
+  if (!(count < 1e9)) return invalid_argument(cat("a range of ", count, " elements is too long"));
+  std::vector<double> values(static_cast<size_t>(count));
+  for (size_t at = 0; at < values.size(); ++at) values[at] = start[0] + static_cast<double>(at) * delta[0];
+  BP_TRY_ASSIGN(const TensorId wide, c.emit.constant(listed<double>(DType::kF64, values, false)));
+  return c.set(0, c.emit.op(Op::kCAST, {wide}, {{BP_ATTR_TO, static_cast<int64_t>(dtype)}}));
+}
+
+// One column per element that is not zero; only where the input is known.
+Status non_zero(NodeContext& c) {
+  BP_TRY_ASSIGN(const std::vector<double> values, c.in_f64s(0));
+  const std::vector<int64_t> extents = c.emit.shape(c.in(0));
+  const size_t rank = std::max<size_t>(extents.size(), 1);
+  std::vector<std::vector<int64_t>> rows(rank);
+  for (size_t at = 0; at < values.size(); ++at) {
+    if (values[at] == 0) continue;
+    auto rest = static_cast<int64_t>(at);
+    for (size_t axis = rank; axis-- > 0;) {
+      const int64_t extent = extents.empty() ? 1 : extents[axis];
+      rows[axis].push_back(rest % extent);
+      rest /= extent;
+    }
+  }
+  std::vector<int64_t> flat;
+  for (const std::vector<int64_t>& row : rows) flat.insert(flat.end(), row.begin(), row.end());
+  const auto found = static_cast<int64_t>(rows[0].size());
+  return c.set(0, c.emit.constant(HostTensor::of<int64_t>(DType::kI64, {static_cast<int64_t>(rank), found},
+                                                          std::span<const int64_t>(flat))));
+}
+
+Status eye_like(NodeContext& c) {
+  const std::vector<int64_t> extents = c.emit.shape(c.in(0));
+  if (extents.size() != 2) return invalid_argument(cat("the input must be a matrix, found ", shape_text(extents)));
+  const int64_t type = c.i64("dtype", 0);
+  const std::optional<DType> dtype = type ? dtype_of_onnx(type) : c.emit.dtype(c.in(0));
+  if (!dtype) return unimplemented(cat("it makes ONNX element type ", type, ", which is not supported"));
+  BP_TRY_ASSIGN(HostTensor eye, HostTensor::zeros(DType::kU8, extents));
+  const int64_t k = c.i64("k", 0);
+  for (int64_t row = 0; row < extents[0]; ++row) {
+    const int64_t column = row + k;
+    if (column >= 0 && column < extents[1]) eye.mutable_data<uint8_t>()[row * extents[1] + column] = 1;
+  }
+  BP_TRY_ASSIGN(const TensorId made, c.emit.constant(std::move(eye)));
+  return c.set(0, c.emit.op(Op::kCAST, {made}, {{BP_ATTR_TO, static_cast<int64_t>(*dtype)}}));
+}
+
+}  // namespace
+
+std::span<const Lowering> constant_lowerings() {
+  static constexpr Lowering kRows[] = {
+      {"Constant", 7, 0, constant},
+      {"ConstantOfShape", 9, 1, constant_of_shape},
+      {"Shape", 7, 1, shape},
+      {"Size", 7, 1, size},
+      {"Range", 11, 3, range},
+      {"NonZero", 9, 1, non_zero},
+      {"EyeLike", 9, 1, eye_like},
+  };
+  return kRows;
+}
+
+}  // namespace backplane::onnx_import

@@ -1,0 +1,50 @@
+// Control flow and nodes that only pass values on.
+#include "backplane/base/text.hpp"
+#include "lowering/lowering_table.hpp"
+
+namespace backplane::onnx_import {
+namespace {
+
+Status identity(NodeContext& c) { return c.set(0, c.in(0)); }
+
+Status if_else(NodeContext& c) {
+  Result<HostTensor> condition = c.emit.constant_value(c.in(0));
+  if (!condition.ok()) return condition.status().with_context("its condition decides what there is to run");
+  if (condition->elements() != 1 || condition->dtype() != DType::kBOOL) {
+    return invalid_argument(cat("the condition must be one bool, found ", condition->to_string()));
+  }
+  const std::string_view key = *condition->data<uint8_t>() ? "then_branch" : "else_branch";
+  const GraphDef* branch = c.graph(key);
+  if (!branch) return invalid_argument(cat("attribute '", key, "' must be a graph"));
+  BP_TRY_ASSIGN(const std::vector<TensorId> outputs, c.inliner.inline_branch(*branch));
+  if (outputs.size() < c.outputs().size()) {
+    return invalid_argument(cat(key, " has ", outputs.size(), " outputs, the node ", c.outputs().size()));
+  }
+  for (size_t at = 0; at < c.outputs().size(); ++at) BP_TRY(c.set(at, outputs[at]));
+  return ok_status();
+}
+
+// Inference: the data passes, and the mask says that all of it did.
+Status dropout(NodeContext& c) {
+  if (c.has(2)) {
+    BP_TRY_ASSIGN(const std::vector<double> training, c.in_f64s(2));
+    if (training.size() != 1 || training[0] != 0) return unimplemented("it is in training mode");
+  }
+  BP_TRY(c.set(0, c.in(0)));
+  if (!c.wants(1)) return ok_status();
+  BP_TRY_ASSIGN(const TensorId one, c.emit.scalar(c.opset() < 10 ? c.emit.dtype(c.in(0)) : DType::kBOOL, 1));
+  return c.set(1, c.emit.broadcast(one, c.emit.shape(c.in(0))));
+}
+
+}  // namespace
+
+std::span<const Lowering> control_lowerings() {
+  static constexpr Lowering kRows[] = {
+      {"If", 7, 1, if_else},
+      {"Identity", 7, 1, identity},
+      {"Dropout", 7, 1, dropout},
+  };
+  return kRows;
+}
+
+}  // namespace backplane::onnx_import

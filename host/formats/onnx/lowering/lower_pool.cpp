@@ -1,0 +1,59 @@
+// Pooling; global pools are reductions.
+#include <numeric>
+
+#include "lowering/lowering_table.hpp"
+#include "lowering/spatial.hpp"
+
+namespace backplane::onnx_import {
+namespace {
+
+Status max_pool(NodeContext& c) {
+  BP_TRY_ASSIGN(const Spatial spatial, read_spatial(c, c.i64s("kernel_shape")));
+  AttrList attrs = spatial.attrs(true);
+  attrs.set(BP_ATTR_CEIL_MODE, c.i64("ceil_mode", 0));
+  attrs.set(BP_ATTR_STORAGE_ORDER, c.i64("storage_order", 0));
+  const bool wanted[] = {true, c.wants(1)};
+  const TensorId inputs[] = {c.in(0)};
+  BP_TRY_ASSIGN(const std::vector<TensorId> made, c.emit.node(Op::kMAX_POOL, inputs, attrs, wanted));
+  BP_TRY(c.set(0, made[0]));
+  return c.wants(1) ? c.set(1, made[1]) : ok_status();
+}
+
+Status average_pool(NodeContext& c) {
+  BP_TRY_ASSIGN(const Spatial spatial, read_spatial(c, c.i64s("kernel_shape")));
+  AttrList attrs = spatial.attrs(true);
+  attrs.set(BP_ATTR_CEIL_MODE, c.i64("ceil_mode", 0));
+  attrs.set(BP_ATTR_COUNT_INCLUDE_PAD, c.i64("count_include_pad", 0));
+  return c.set(0, c.emit.op(Op::kAVERAGE_POOL, {c.in(0)}, attrs));
+}
+
+Status over_space(NodeContext& c, Op op) {
+  const int64_t rank = c.emit.rank(c.in(0));
+  if (rank < 2) return invalid_argument("the input must be [N, C, spatial...]");
+  std::vector<int64_t> axes(static_cast<size_t>(rank - 2));
+  std::iota(axes.begin(), axes.end(), 2);
+  return c.set(0, c.emit.op(op, {c.in(0)}, {{BP_ATTR_AXES, axes}, {BP_ATTR_KEEPDIMS, int64_t{1}}}));
+}
+
+Status global_pool(NodeContext& c) { return over_space(c, c.op()); }
+
+Status global_lp_pool(NodeContext& c) {
+  const int64_t p = c.i64("p", 2);
+  if (p != 1 && p != 2) return unimplemented("only p = 1 and p = 2 are supported");
+  return over_space(c, p == 1 ? Op::kREDUCE_L1 : Op::kREDUCE_L2);
+}
+
+}  // namespace
+
+std::span<const Lowering> pool_lowerings() {
+  static constexpr Lowering kRows[] = {
+      {"MaxPool", 7, 1, max_pool},
+      {"AveragePool", 7, 1, average_pool},
+      {"GlobalAveragePool", 7, 1, global_pool, Op::kREDUCE_MEAN},
+      {"GlobalMaxPool", 7, 1, global_pool, Op::kREDUCE_MAX},
+      {"GlobalLpPool", 7, 1, global_lp_pool},
+  };
+  return kRows;
+}
+
+}  // namespace backplane::onnx_import

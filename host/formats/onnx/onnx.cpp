@@ -1,0 +1,108 @@
+#include "backplane/formats/onnx.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "backplane/base/text.hpp"
+#include "backplane/reference/reference.hpp"
+#include "file_map.hpp"
+#include "importer.hpp"
+#include "input_binder.hpp"
+#include "proto_reader.hpp"
+
+namespace backplane {
+namespace {
+
+using onnx_import::BoundInput;
+using onnx_import::Model;
+
+Result<Model> read_file(const std::string& path) {
+  BP_TRY_ASSIGN(const std::shared_ptr<const onnx_import::FileMap> map, onnx_import::FileMap::open(path));
+  return onnx_import::read_model(map->bytes(), path, std::filesystem::path(path).parent_path().string());
+}
+
+// "sr = 16000", "axes = [1, 2]"
+std::string baked_text(const BoundInput& input) {
+  const AttrList to_i64{{BP_ATTR_TO, static_cast<int64_t>(DType::kI64)}};
+  const auto wide = reference::evaluate(Op::kCAST, std::span(&input.value, 1), to_i64);
+  if (!wide.ok()) return input.name;
+  const HostTensor& values = wide->at(0);
+  const std::span<const int64_t> list(values.data<int64_t>(), static_cast<size_t>(values.elements()));
+  return cat(input.name, " = ", input.shape.empty() ? std::to_string(list[0]) : shape_text(list));
+}
+
+// Adds what a pass needed to what is baked in. Errors: an input without a value.
+Status bake(std::span<const BoundInput> inputs, const std::set<uint32_t>& needed, std::set<uint32_t>& baked) {
+  std::vector<std::string> missing;
+  for (const uint32_t at : needed) {
+    if (inputs[at].value.is_null()) missing.push_back(cat("'", inputs[at].name, "'"));
+    baked.insert(at);
+  }
+  if (missing.empty()) return ok_status();
+  return invalid_argument(cat("the value of ", missing.size() == 1 ? "input " : "inputs ", join(missing, ", "),
+                              " decides a branch, a shape or an index, so it must be known at import: pass the value"),
+                          "onnx.needs-value");
+}
+
+// Inputs that nothing reads, other than by passing them on.
+std::vector<std::string> unused_inputs(const Graph& graph) {
+  std::vector<bool> read(graph.storage_count());
+  for (NodeId node = 0; node < graph.node_count(); ++node) {
+    for (const TensorId id : graph.node_inputs(node)) {
+      if (id != kNone) read[graph.storage_of(id)] = true;
+    }
+  }
+  for (const Graph::Port& port : graph.outputs()) read[graph.storage_of(port.tensor)] = true;
+  std::vector<std::string> notes;
+  for (const Graph::Port& port : graph.inputs()) {
+    if (!read[graph.storage_of(port.tensor)]) notes.push_back(cat("the value of input '", port.name, "' is not used"));
+  }
+  return notes;
+}
+
+// Imports with all small inputs as run-time inputs first, then again with those that turn out to be needed baked in.
+// Each pass bakes at least one more, so this ends.
+Result<OnnxModel> import_model(const Model& model, const OnnxImportOptions& options) {
+  BP_TRY_ASSIGN(const std::vector<BoundInput> inputs, onnx_import::bind_inputs(model, options));
+  std::set<uint32_t> baked;
+  for (;;) {
+    onnx_import::Importer importer(model, inputs, baked);
+    Result<std::shared_ptr<const Graph>> graph = importer.run();
+    if (!graph.ok()) {
+      if (graph.status().id() != onnx_import::kNeedsValueId) return graph.status();
+      BP_TRY(bake(inputs, importer.needed(), baked));
+      continue;
+    }
+    OnnxModel made{*std::move(graph), model.opset, model.producer, {}, {}};
+    for (const uint32_t at : baked) made.specialised.push_back(baked_text(inputs[at]));
+    made.notes = unused_inputs(*made.graph);
+    return made;
+  }
+}
+
+Result<OnnxModel> import_named(const Result<Model>& model, const OnnxImportOptions& options) {
+  if (!model.ok()) return model.status();
+  Result<OnnxModel> made = import_model(*model, options);
+  if (!made.ok()) return made.status().with_context(model->name);
+  return made;
+}
+
+}  // namespace
+
+Result<std::vector<OnnxInput>> read_onnx_inputs(const std::string& path) {
+  BP_TRY_ASSIGN(Model model, read_file(path));
+  return std::move(model.graph.inputs);
+}
+
+Result<OnnxModel> import_onnx(const std::string& path, const OnnxImportOptions& options) {
+  return import_named(read_file(path), options);
+}
+
+Result<OnnxModel> import_onnx_bytes(std::string_view bytes, const std::string& name, const std::string& folder,
+                                    const OnnxImportOptions& options) {
+  return import_named(onnx_import::read_model(std::as_bytes(std::span(bytes.data(), bytes.size())), name, folder),
+                      options);
+}
+
+}  // namespace backplane

@@ -1,0 +1,304 @@
+#include "proto_reader.hpp"
+
+#include <onnx/onnx_pb.h>
+
+#include <charconv>
+#include <climits>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "backplane/base/text.hpp"
+#include "file_map.hpp"
+#include "model_types.hpp"
+
+namespace backplane::onnx_import {
+namespace {
+
+namespace fs = std::filesystem;
+using ::onnx::AttributeProto;
+using ::onnx::GraphProto;
+using ::onnx::ModelProto;
+using ::onnx::NodeProto;
+using ::onnx::TensorProto;
+using ::onnx::ValueInfoProto;
+
+// Nested subgraphs beyond this are no honest model, and conversion recurses over them.
+constexpr int kMaxSubgraphDepth = 24;
+
+// Fills a tensor from a list of a message, whose elements may be wider than the tensor's.
+template <class Stored, class List>
+HostTensor narrow(HostTensor tensor, const List& list) {
+  Stored* to = tensor.mutable_data<Stored>();
+  for (const auto value : list) *to++ = static_cast<Stored>(value);
+  return tensor;
+}
+
+class ProtoReader {
+ public:
+  ProtoReader(std::shared_ptr<const ModelProto> proto, std::string folder)
+      : proto_(std::move(proto)), folder_(std::move(folder)) {}
+
+  Result<GraphDef> graph(const GraphProto& proto, int depth);
+
+ private:
+  Result<NodeDef> node(const NodeProto& proto, int depth);
+  Result<AttributeDef::Value> attribute(const AttributeProto& proto, int depth);
+  Result<HostTensor> tensor(const TensorProto& proto);
+  Result<HostTensor> listed(const TensorProto& proto, DType dtype, std::vector<int64_t> shape);
+  Result<HostTensor> shared(DType dtype, std::vector<int64_t> shape, std::span<const std::byte> bytes,
+                            std::shared_ptr<const void> keeper);
+  Result<HostTensor> external(const TensorProto& proto, DType dtype, std::vector<int64_t> shape);
+  Result<std::shared_ptr<const FileMap>> external_file(const std::string& location);
+  Result<OnnxInput> input(const ValueInfoProto& proto);
+
+  std::shared_ptr<const ModelProto> proto_;
+  std::string folder_;
+  std::map<std::string, std::shared_ptr<const FileMap>> files_;
+};
+
+Result<HostTensor> ProtoReader::tensor(const TensorProto& proto) {
+  const std::string what = cat("tensor '", proto.name(), "'");
+  const std::optional<DType> dtype = dtype_of_onnx(proto.data_type());
+  if (!dtype) return unimplemented(cat(what, " has ONNX element type ", proto.data_type(), ", which is not supported"));
+  std::vector<int64_t> shape(proto.dims().begin(), proto.dims().end());
+  Result<HostTensor> made = [&]() -> Result<HostTensor> {
+    BP_TRY(dense_bytes(*dtype, shape).status());
+    if (proto.has_segment()) return unimplemented("it is stored in segments");
+    if (proto.data_location() == TensorProto::EXTERNAL) return external(proto, *dtype, shape);
+    if (!proto.has_raw_data()) return listed(proto, *dtype, shape);
+    const std::string& raw = proto.raw_data();
+    return shared(*dtype, shape, std::as_bytes(std::span(raw.data(), raw.size())), proto_);
+  }();
+  if (!made.ok()) return made.status().with_context(what);
+  return made;
+}
+
+Result<HostTensor> ProtoReader::shared(DType dtype, std::vector<int64_t> shape, std::span<const std::byte> bytes,
+                                       std::shared_ptr<const void> keeper) {
+  BP_TRY_ASSIGN(const uint64_t wanted, dense_bytes(dtype, shape));
+  if (wanted != bytes.size()) {
+    return invalid_argument(cat("shape ", shape_text(shape), " of ", type_name(dtype), " needs ", wanted,
+                                " bytes, found ", bytes.size(), "; the file is damaged or truncated"));
+  }
+  const bool aligned = reinterpret_cast<uintptr_t>(bytes.data()) % type_layout(dtype).block_bytes == 0;
+  if (aligned && dtype != DType::kBOOL) return HostTensor::borrow(dtype, std::move(shape), bytes, std::move(keeper));
+  BP_TRY_ASSIGN(HostTensor copy, HostTensor::zeros(dtype, std::move(shape)));
+  if (dtype == DType::kBOOL) {  // a bool is 0 or 1, whatever the file holds
+    for (size_t at = 0; at < bytes.size(); ++at) copy.mutable_bytes()[at] = std::byte{bytes[at] != std::byte{0}};
+  } else if (!bytes.empty()) {
+    std::memcpy(copy.mutable_bytes().data(), bytes.data(), bytes.size());
+  }
+  return copy;
+}
+
+Result<HostTensor> ProtoReader::listed(const TensorProto& proto, DType dtype, std::vector<int64_t> shape) {
+  BP_TRY_ASSIGN(const int64_t wanted, element_count(shape));
+  const bool from_i32 = dtype != DType::kF32 && dtype != DType::kF64 && dtype != DType::kI64 && dtype != DType::kU64 &&
+                        dtype != DType::kU32;
+  const int64_t found = dtype == DType::kF32   ? proto.float_data_size()
+                        : dtype == DType::kF64 ? proto.double_data_size()
+                        : dtype == DType::kI64 ? proto.int64_data_size()
+                        : from_i32             ? proto.int32_data_size()
+                                               : proto.uint64_data_size();
+  // Before anything is allocated: an absurd shape must not cost memory.
+  if (wanted != found) {
+    return invalid_argument(cat("shape ", shape_text(shape), " of ", type_name(dtype), " needs ", wanted,
+                                " elements, found ", found, "; the file is damaged or truncated"));
+  }
+  BP_TRY_ASSIGN(HostTensor made, HostTensor::zeros(dtype, std::move(shape)));
+  switch (dtype) {
+    case DType::kF32: return narrow<float>(std::move(made), proto.float_data());
+    case DType::kF64: return narrow<double>(std::move(made), proto.double_data());
+    case DType::kI64: return narrow<int64_t>(std::move(made), proto.int64_data());
+    case DType::kU64: return narrow<uint64_t>(std::move(made), proto.uint64_data());
+    case DType::kU32: return narrow<uint32_t>(std::move(made), proto.uint64_data());
+    case DType::kI32: return narrow<int32_t>(std::move(made), proto.int32_data());
+    case DType::kI8:
+    case DType::kU8: return narrow<uint8_t>(std::move(made), proto.int32_data());
+    case DType::kBOOL: return narrow<bool>(std::move(made), proto.int32_data());
+    default: return narrow<uint16_t>(std::move(made), proto.int32_data());  // i16, u16, and the bits of f16, bf16
+  }
+}
+
+Result<std::shared_ptr<const FileMap>> ProtoReader::external_file(const std::string& location) {
+  if (const auto found = files_.find(location); found != files_.end()) return found->second;
+  const fs::path path(location);
+  if (location.empty() || path.is_absolute() || location.find('\0') != std::string::npos) {
+    return invalid_argument(cat("external data at '", location, "': the location must be relative to the model"));
+  }
+  // Both sides resolved, so that neither ".." nor a symbolic link leads out of the model's folder.
+  std::error_code error;
+  const fs::path root = fs::weakly_canonical(folder_.empty() ? fs::path(".") : fs::path(folder_), error);
+  const fs::path full = error ? fs::path() : fs::weakly_canonical(root / path, error);
+  const fs::path inside = full.lexically_relative(root);
+  if (error || inside.empty() || *inside.begin() == "..") {
+    return invalid_argument(cat("external data at '", location, "' lies outside of the model's folder"));
+  }
+  BP_TRY_ASSIGN(std::shared_ptr<const FileMap> map, FileMap::open(full.string()));
+  files_.emplace(location, map);
+  return map;
+}
+
+Result<HostTensor> ProtoReader::external(const TensorProto& proto, DType dtype, std::vector<int64_t> shape) {
+  std::string location;
+  std::optional<uint64_t> offset, length;
+  for (const auto& entry : proto.external_data()) {
+    if (entry.key() == "location") location = entry.value();
+    if (entry.key() != "offset" && entry.key() != "length") continue;
+    uint64_t number = 0;
+    const char* end = entry.value().data() + entry.value().size();
+    const auto parsed = std::from_chars(entry.value().data(), end, number);
+    if (parsed.ec != std::errc() || parsed.ptr != end) {
+      return invalid_argument(cat("external data has ", entry.key(), " '", entry.value(), "', want a number of bytes"));
+    }
+    (entry.key() == "offset" ? offset : length) = number;
+  }
+  BP_TRY_ASSIGN(const std::shared_ptr<const FileMap> map, external_file(location));
+  const uint64_t start = offset.value_or(0);
+  const uint64_t size = map->bytes().size();
+  if (start > size || length.value_or(0) > size - start) {
+    return invalid_argument(cat("external data '", location, "' has ", size, " bytes, but the tensor wants ",
+                                length.value_or(0), " at ", start, "; the file is truncated or not the model's"));
+  }
+  BP_TRY_ASSIGN(const uint64_t wanted, dense_bytes(dtype, shape));
+  const uint64_t taken = length ? *length : std::min(wanted, size - start);
+  return shared(dtype, std::move(shape), map->bytes().subspan(start, taken), map);
+}
+
+Result<AttributeDef::Value> ProtoReader::attribute(const AttributeProto& proto, int depth) {
+  using Value = AttributeDef::Value;
+  switch (proto.type()) {
+    case AttributeProto::INT: return Value(proto.i());
+    case AttributeProto::FLOAT: return Value(static_cast<double>(proto.f()));
+    case AttributeProto::STRING: return Value(proto.s());
+    case AttributeProto::INTS: return Value(std::vector<int64_t>(proto.ints().begin(), proto.ints().end()));
+    case AttributeProto::FLOATS: return Value(std::vector<double>(proto.floats().begin(), proto.floats().end()));
+    case AttributeProto::STRINGS: return Value(std::vector<std::string>(proto.strings().begin(), proto.strings().end()));
+    case AttributeProto::TENSOR: {
+      BP_TRY_ASSIGN(HostTensor value, tensor(proto.t()));
+      return Value(std::move(value));
+    }
+    case AttributeProto::GRAPH: {
+      BP_TRY_ASSIGN(GraphDef value, graph(proto.g(), depth + 1));
+      return Value(std::make_shared<const GraphDef>(std::move(value)));
+    }
+    default: return Value(AttributeDef::Other{AttributeProto::AttributeType_Name(proto.type())});
+  }
+}
+
+Result<NodeDef> ProtoReader::node(const NodeProto& proto, int depth) {
+  NodeDef made;
+  made.op = proto.op_type();
+  made.domain = proto.domain() == "ai.onnx" ? std::string() : proto.domain();
+  made.name = proto.name();
+  made.inputs.assign(proto.input().begin(), proto.input().end());
+  made.outputs.assign(proto.output().begin(), proto.output().end());
+  for (const AttributeProto& item : proto.attribute()) {
+    Result<AttributeDef::Value> value = attribute(item, depth);
+    if (!value.ok()) return value.status().with_context(made.to_string());
+    made.attributes.push_back({item.name(), std::move(value).value()});
+  }
+  return made;
+}
+
+Result<OnnxInput> ProtoReader::input(const ValueInfoProto& proto) {
+  OnnxInput made;
+  made.name = proto.name();
+  if (!proto.type().has_tensor_type()) {
+    return unimplemented(cat("input '", made.name, "' is not a tensor; only tensors are supported"));
+  }
+  const auto& type = proto.type().tensor_type();
+  const std::optional<DType> dtype = dtype_of_onnx(type.elem_type());
+  if (!dtype) {
+    return unimplemented(cat("input '", made.name, "' has ONNX element type ", type.elem_type(),
+                             ", which is not supported"));
+  }
+  made.dtype = *dtype;
+  made.has_shape = type.has_shape();
+  for (const auto& dim : type.shape().dim()) {
+    // Some exporters write -1 or 0 for "any"; a real extent of 0 would make the model useless.
+    const bool is_static = dim.has_dim_value() && dim.dim_value() > 0;
+    made.dims.push_back({is_static ? dim.dim_value() : -1, dim.dim_param()});
+  }
+  return made;
+}
+
+Result<GraphDef> ProtoReader::graph(const GraphProto& proto, int depth) {
+  if (depth > kMaxSubgraphDepth) {
+    return invalid_argument(cat("graphs are nested more than ", kMaxSubgraphDepth, " deep"));
+  }
+  if (proto.sparse_initializer_size() > 0) return unimplemented("sparse initialisers are not supported");
+  GraphDef made;
+  std::set<std::string_view> initialised;
+  for (const TensorProto& item : proto.initializer()) {
+    BP_TRY_ASSIGN(HostTensor value, tensor(item));
+    made.initialisers.emplace_back(item.name(), std::move(value));
+    initialised.insert(item.name());
+  }
+  for (const ValueInfoProto& item : proto.input()) {
+    if (initialised.count(item.name())) continue;  // its default value is all that is ever used
+    BP_TRY_ASSIGN(OnnxInput value, input(item));
+    made.inputs.push_back(std::move(value));
+  }
+  for (const ValueInfoProto& item : proto.output()) made.outputs.push_back(item.name());
+  made.nodes.reserve(static_cast<size_t>(proto.node_size()));
+  for (const NodeProto& item : proto.node()) {
+    BP_TRY_ASSIGN(NodeDef value, node(item, depth));
+    made.nodes.push_back(std::move(value));
+  }
+  return made;
+}
+
+Result<int64_t> opset_of(const ModelProto& proto) {
+  int64_t opset = 0;
+  for (const auto& import : proto.opset_import()) {
+    if (import.domain().empty() || import.domain() == "ai.onnx") opset = std::max(opset, import.version());
+  }
+  if (opset < kOldestOpset || opset > kNewestOpset) {
+    return invalid_argument(cat("opset ", opset, " is not supported; ", kOldestOpset, " to ", kNewestOpset,
+                                " are: convert the model with ONNX's version converter"));
+  }
+  return opset;
+}
+
+Result<Model> convert(std::span<const std::byte> bytes, const std::string& name, const std::string& folder) {
+  if (bytes.empty()) return invalid_argument("the file is empty");
+  if (bytes.size() > INT_MAX) {
+    return invalid_argument(cat("the file has ", bytes_text(bytes.size()),
+                                "; protobuf files end at 2 GiB: store the weights as external data"));
+  }
+  auto proto = std::make_shared<ModelProto>();
+  // The "partial" call does not print when it fails; ONNX has no required fields, so it is as strict.
+  if (!proto->ParsePartialFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    return invalid_argument("not an ONNX model, or truncated: its protobuf cannot be parsed");
+  }
+  if (!proto->has_graph() || proto->opset_import_size() == 0) {
+    return invalid_argument(cat("not an ONNX model, or truncated: it has no ",
+                                proto->has_graph() ? "opset_import" : "graph"));
+  }
+  Model model;
+  model.name = name;
+  model.producer = proto->producer_name();
+  BP_TRY_ASSIGN(model.opset, opset_of(*proto));
+  ProtoReader reader(proto, folder);
+  BP_TRY_ASSIGN(model.graph, reader.graph(proto->graph(), 0));
+  return model;
+}
+
+}  // namespace
+
+Result<Model> read_model(std::span<const std::byte> bytes, const std::string& name, const std::string& folder) {
+  // protobuf and the filesystem library throw, on exhausted memory at least.
+  try {
+    Result<Model> model = convert(bytes, name, folder);
+    if (!model.ok()) return model.status().with_context(name);
+    return model;
+  } catch (const std::exception& error) {
+    return resource_exhausted(cat(name, ": reading failed: ", error.what()));
+  }
+}
+
+}  // namespace backplane::onnx_import

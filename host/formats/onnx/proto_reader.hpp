@@ -1,0 +1,22 @@
+// Reading ONNX's protobuf messages: the only place that knows protobuf.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "backplane/base/status.hpp"
+#include "model.hpp"
+
+namespace backplane::onnx_import {
+
+inline constexpr int64_t kOldestOpset = 7;
+inline constexpr int64_t kNewestOpset = 22;
+
+// Reads a model; tensors keep what they share alive. `name` is for messages; external data is looked up in `folder`
+// and may not lie outside of it. Errors: invalid_argument for bytes that are not ONNX or are truncated, for a tensor
+// whose data does not fit its shape, and for an opset outside kOldestOpset..kNewestOpset; unimplemented for an element
+// type that Backplane has not; not_found for missing external data.
+Result<Model> read_model(std::span<const std::byte> bytes, const std::string& name, const std::string& folder);
+
+}  // namespace backplane::onnx_import

@@ -1,0 +1,60 @@
+// ONNX models as Graphs.
+//
+// Dynamic dimensions are bound from the given shapes and values; constants and shape arithmetic are folded; If is
+// resolved where its condition is known. Integer inputs of at most 16 elements that reach a condition, a shape or an
+// index are value-specialised: their values are part of the import, and the result names them.
+// Thread safety: pure functions.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backplane/base/status.hpp"
+#include "backplane/graph/graph.hpp"
+#include "backplane/graph/host_tensor.hpp"
+
+namespace backplane {
+
+struct OnnxInput {
+  struct Dim {
+    int64_t extent = -1;  // -1 = dynamic
+    std::string name;     // of a dynamic dimension; may be empty
+  };
+  std::string name;
+  DType dtype = DType::kF32;
+  std::vector<Dim> dims;
+  bool has_shape = true;  // false: even the rank is open
+  std::string to_string() const;  // "x: f32 [?, 3, H, W]"
+};
+
+struct OnnxImportOptions {
+  std::map<std::string, std::vector<int64_t>> shapes;  // of inputs; need not name those that are static
+  std::map<std::string, HostTensor> values;            // of inputs; their shapes count like `shapes`
+};
+
+struct OnnxModel {
+  std::shared_ptr<const Graph> graph;
+  int64_t opset = 0;
+  std::string producer;
+  std::vector<std::string> specialised;  // inputs whose values are baked in: "sr = 16000"
+  std::vector<std::string> notes;        // things worth knowing, such as an unused input
+};
+
+// What the model wants, without importing it. Errors: not_found; invalid_argument for a file that is not ONNX or is
+// truncated, naming the file.
+Result<std::vector<OnnxInput>> read_onnx_inputs(const std::string& path);
+
+// Imports a model. Inputs whose values are specialised do not appear among the graph's inputs. Errors: as above;
+// invalid_argument for a wrong input name (with did-you-mean), type or shape, and for dimensions left open, naming
+// each; unimplemented with one list of all unsupported ops, their nodes and versions.
+Result<OnnxModel> import_onnx(const std::string& path, const OnnxImportOptions& options);
+
+// The same from memory; `name` is for messages and `folder` is where external data lies.
+Result<OnnxModel> import_onnx_bytes(std::string_view bytes, const std::string& name, const std::string& folder,
+                                    const OnnxImportOptions& options);
+
+}  // namespace backplane
