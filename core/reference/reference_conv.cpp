@@ -1,0 +1,71 @@
+// conv and conv_transpose.
+#include "call.hpp"
+#include "values.hpp"
+#include "window.hpp"
+
+namespace backplane::reference {
+namespace {
+
+// The numbers both ops share. For conv, `in` channels of one group make `out` channels of one group.
+struct Problem {
+  Window window;
+  Extents x_extents, y_extents;
+  int64_t batch, groups, in, out;
+  std::vector<double> x, w, y;
+
+  explicit Problem(const Call& call)
+      : window(Window::of(call, spatial(call.input(1).shape(), 2))),
+        x_extents(spatial(call.input(0).shape(), 2)),
+        y_extents(spatial(call.output().shape, 2)),
+        batch(call.output().shape[0]),
+        groups(call.attrs.i64(BP_ATTR_GROUP, 1)),
+        in(call.input(0).shape()[1] / groups),
+        out(call.output().shape[1] / groups),
+        x(load<double>(call.input(0))),
+        w(load<double>(call.input(1))),
+        y(static_cast<size_t>(product(call.output().shape))) {
+    if (!call.has(2)) return;
+    const std::vector<double> bias = load<double>(call.input(2));
+    for (size_t i = 0; i < y.size(); ++i) y[i] = bias[(i / static_cast<size_t>(volume(y_extents))) % bias.size()];
+  }
+
+  const double* x_plane(int64_t n, int64_t channel) const {
+    return x.data() + (n * in * groups + channel) * volume(x_extents);
+  }
+  double* y_plane(int64_t n, int64_t channel) { return y.data() + (n * out * groups + channel) * volume(y_extents); }
+};
+
+// One input channel's part in one output channel.
+void correlate(const Problem& p, const double* x, const double* kernel, double* y) {
+  for_each_index(p.y_extents, [&](const Extents& position) {
+    for_each_tap(p.window, position, p.x_extents, [&](int64_t from, int64_t tap) { *y += x[from] * kernel[tap]; });
+    ++y;
+  });
+}
+
+void scatter(const Problem& p, const double* x, const double* kernel, double* y) {
+  for_each_index(p.x_extents, [&](const Extents& position) {
+    for_each_tap(p.window, position, p.y_extents, [&](int64_t to, int64_t tap) { y[to] += *x * kernel[tap]; });
+    ++x;
+  });
+}
+
+}  // namespace
+
+Outputs convolution(const Call& call) {
+  Problem p(call);
+  const bool transposed = call.op == Op::kCONV_TRANSPOSE;
+  for (int64_t n = 0; n < p.batch; ++n)
+    for (int64_t group = 0; group < p.groups; ++group)
+      for (int64_t out = 0; out < p.out; ++out)
+        for (int64_t in = 0; in < p.in; ++in) {
+          const int64_t to = group * p.out + out;
+          const int64_t from = group * p.in + in;
+          const int64_t kernel = transposed ? from * p.out + out : to * p.in + in;
+          const double* taps = p.w.data() + kernel * volume(p.window.kernel);
+          (transposed ? scatter : correlate)(p, p.x_plane(n, from), taps, p.y_plane(n, to));
+        }
+  return single(store(call.output(), p.y));
+}
+
+}  // namespace backplane::reference

@@ -1,0 +1,79 @@
+// matmul and gemm.
+#include "call.hpp"
+#include "iteration.hpp"
+#include "values.hpp"
+
+namespace backplane::reference {
+namespace {
+
+// y[m, n] += a[m, k] * b[k, n], dense. Products are added in the order of k.
+template <class V>
+void multiply_add(const V* a, const V* b, V* y, int64_t m_count, int64_t k_count, int64_t n_count) {
+  for (int64_t m = 0; m < m_count; ++m)
+    for (int64_t k = 0; k < k_count; ++k) {
+      const V factor = a[m * k_count + k];
+      for (int64_t n = 0; n < n_count; ++n)
+        y[m * n_count + n] = add(y[m * n_count + n], multiply(factor, b[k * n_count + n]));
+    }
+}
+
+template <class V>
+Outputs matmul(const Call& call) {
+  Shape a_shape = call.input(0).shape();
+  Shape b_shape = call.input(1).shape();
+  if (a_shape.size() == 1) a_shape.insert(a_shape.begin(), 1);
+  if (b_shape.size() == 1) b_shape.push_back(1);
+  const int64_t m_count = a_shape[a_shape.size() - 2];
+  const int64_t k_count = a_shape.back();
+  const int64_t n_count = b_shape.back();
+  const std::span<const int64_t> a_batch(a_shape.data(), a_shape.size() - 2);
+  const std::span<const int64_t> b_batch(b_shape.data(), b_shape.size() - 2);
+  const size_t batch_rank = std::max(a_batch.size(), b_batch.size());
+  const Shape batch(call.output().shape.begin(), call.output().shape.begin() + static_cast<int64_t>(batch_rank));
+
+  const std::vector<V> a = load<V>(call.input(0));
+  const std::vector<V> b = load<V>(call.input(1));
+  std::vector<V> y(static_cast<size_t>(product(call.output().shape)));
+  V* to = y.data();
+  walk(batch, std::array{broadcast_strides(a_batch, batch), broadcast_strides(b_batch, batch)},
+       [&](const std::array<int64_t, 2>& at) {
+         multiply_add(a.data() + at[0] * m_count * k_count, b.data() + at[1] * k_count * n_count, to, m_count, k_count,
+                      n_count);
+         to += m_count * n_count;
+       });
+  return single(store(call.output(), y));
+}
+
+template <class V>
+Outputs gemm(const Call& call) {
+  const Shape& shape = call.output().shape;
+  const double alpha = call.attrs.f64(BP_ATTR_ALPHA, 1);
+  const double beta = call.attrs.f64(BP_ATTR_BETA, 1);
+  const std::vector<V> a = load<V>(call.input(0));
+  const std::vector<V> b = load<V>(call.input(1));
+  std::vector<V> y(static_cast<size_t>(product(shape)));
+  multiply_add(a.data(), b.data(), y.data(), shape[0], call.input(0).shape()[1], shape[1]);
+  for (V& value : y) value = scale(value, alpha);
+  if (call.has(2)) {
+    const std::vector<V> c = load<V>(call.input(2));
+    auto value = y.begin();
+    walk(shape, std::array{broadcast_strides(call.input(2).shape(), shape)}, [&](const std::array<int64_t, 1>& at) {
+      *value = add(*value, scale(c[static_cast<size_t>(at[0])], beta));
+      ++value;
+    });
+  }
+  return single(store(call.output(), y));
+}
+
+}  // namespace
+
+Outputs linear(const Call& call) {
+  return with_domain(call.input(0).dtype(), [&](auto domain) -> Outputs {
+    using V = decltype(domain);
+    if (call.op == Op::kMATMUL) return matmul<V>(call);
+    if (call.op == Op::kGEMM) return gemm<V>(call);
+    return no_definition(call.op);
+  });
+}
+
+}  // namespace backplane::reference
