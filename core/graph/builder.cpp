@@ -117,7 +117,7 @@ struct GraphBuilder::NodeMaker {
     std::vector<std::optional<TensorSpec>> specs(inputs.size());
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (inputs[i] == kNone) continue;
-      BP_TRY(state.check(inputs[i], cat(op_name(op), " input ", i)));
+      BP_TRY(state.check(inputs[i], op_name(op)));
       const auto shape = state.shape(inputs[i]);
       specs[i] = TensorSpec{state.dtype(inputs[i]), {shape.begin(), shape.end()}};
     }

@@ -1,0 +1,37 @@
+#include "inference_helpers.hpp"
+
+namespace backplane {
+namespace {
+
+using namespace testing;
+
+TEST(InferenceLinear, MatmulFollowsNumPy) {
+  EXPECT_EQ(shape_of(Op::kMATMUL, {f32({2, 3}), f32({3, 4})}), (Shape{2, 4}));
+  EXPECT_EQ(shape_of(Op::kMATMUL, {f32({3}), f32({3})}), Shape{});
+  EXPECT_EQ(shape_of(Op::kMATMUL, {f32({3}), f32({5, 3, 4})}), (Shape{5, 4}));
+  EXPECT_EQ(shape_of(Op::kMATMUL, {f32({5, 2, 3}), f32({3})}), (Shape{5, 2}));
+  EXPECT_EQ(shape_of(Op::kMATMUL, {f32({5, 1, 2, 3}), f32({6, 3, 4})}), (Shape{5, 6, 2, 4}));
+  EXPECT_EQ(shape_of(Op::kMATMUL, {f32({2, 0}), f32({0, 4})}), (Shape{2, 4}));
+  EXPECT_EQ(shape_of(Op::kMATMUL, {i32({2, 3}), i32({3, 4})}, {}, DType::kI32), (Shape{2, 4}));
+}
+
+TEST(InferenceLinear, MatmulRefusals) {
+  expect_refusal(Op::kMATMUL, {f32({2, 3}), f32({4, 3})}, {}, "3 of input 0 and 4 of input 1");
+  expect_refusal(Op::kMATMUL, {f32({}), f32({3})}, {}, "input 0 must have rank at least 1");
+  expect_refusal(Op::kMATMUL, {f32({2, 2, 3}), f32({3, 3, 4})}, {}, "batch axes");
+  expect_refusal(Op::kMATMUL, {u8({2, 3}), u8({3, 4})}, {}, "but has u8");
+  expect_refusal(Op::kMATMUL, {f32({2, 3}), i32({3, 4})}, {}, "type of input 0");
+}
+
+TEST(InferenceLinear, Gemm) {
+  EXPECT_EQ(shape_of(Op::kGEMM, {f32({2, 3}), f32({3, 4})}, {{BP_ATTR_ALPHA, real(2)}}), (Shape{2, 4}));
+  for (const Shape& c : {Shape{}, Shape{4}, Shape{2, 1}, Shape{1, 1}, Shape{2, 4}})
+    EXPECT_EQ(shape_of(Op::kGEMM, {f32({2, 3}), f32({3, 4}), f32(c)}), (Shape{2, 4}));
+  for (const Shape& c : {Shape{3}, Shape{2}, Shape{1, 2, 4}, Shape{5, 2, 4}})
+    expect_refusal(Op::kGEMM, {f32({2, 3}), f32({3, 4}), f32(c)}, {}, "input 2 does not broadcast");
+  expect_refusal(Op::kGEMM, {f32({2, 3}), f32({4, 3})}, {}, "inner extents");
+  expect_refusal(Op::kGEMM, {f32({3}), f32({3, 4})}, {}, "input 0 must have rank 2");
+}
+
+}  // namespace
+}  // namespace backplane
