@@ -85,6 +85,19 @@ TEST(StructuralHash, OrderOfAttributesDoesNotMatter) {
   EXPECT_NE(key({{BP_ATTR_ALPHA, 0.2}}), key({}));
 }
 
+// Where neither bytes nor strides tell two shapes apart, or only strides tell two views apart.
+TEST(StructuralHash, ShapesAndStridesCountEachForThemselves) {
+  const auto key = [](const Shape& shape, const Shape& order) {
+    GraphBuilder builder;
+    const TensorId x = builder.input("x", DType::kF32, shape).value();
+    const TensorId view = builder.permute(x, order).value();
+    EXPECT_TRUE(builder.output(builder.op(Op::kRELU, {view}).value(), "y").ok());
+    return builder.finish().value()->key();
+  };
+  EXPECT_NE(key({0, 1}, {0, 1}), key({1, 0}, {0, 1}));
+  EXPECT_NE(key({2, 2, 2}, {1, 0, 2}), key({2, 2, 2}, {0, 2, 1}));
+}
+
 TEST(StructuralHash, EveryChangeGivesAnotherKey) {
   const std::function<void(Recipe&)> changes[] = {
       [](Recipe&) {},
