@@ -55,6 +55,7 @@ function(backplane_add_plugin target)
 ]=])
   file(GENERATE OUTPUT "${arg_OUTPUT_DIRECTORY}/${target}.json" INPUT "${CMAKE_CURRENT_BINARY_DIR}/${target}.json.in")
   set_target_properties(${target} PROPERTIES BACKPLANE_MANIFEST "${arg_OUTPUT_DIRECTORY}/${target}.json")
+  set_property(GLOBAL APPEND PROPERTY BACKPLANE_PLUGINS ${target})
 endfunction()
 
 # The optional members of the manifest, each with its leading comma, from the caller's arg_ variables.
