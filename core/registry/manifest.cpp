@@ -137,7 +137,9 @@ class ManifestReader {
   Status read_object(const Json& object, const std::string& prefix, std::span<const Key> keys) {
     const std::string path = prefix.empty() ? "" : prefix.substr(0, prefix.size() - 1);
     BP_TRY(expect(object, path, Json::Kind::object, "an object"));
-    for (const auto& [name, value] : object.members()) {
+    for (const Json::Member& member : object.members()) {
+      const std::string& name = member.first;
+      const Json& value = member.second;
       if (name.starts_with("x-")) continue;
       const auto key = std::find_if(keys.begin(), keys.end(), [&](const Key& known) { return name == known.name; });
       if (key != keys.end())
