@@ -61,9 +61,9 @@ extern "C" {
 #define BP_STATIC_ASSERT _Static_assert
 #endif
 
-#define BP_NONE 0xFFFFFFFFu                      /* "no index", "no offset", "unknown" in uint32_t fields */
-#define BP_TIMEOUT_INFINITE 0xFFFFFFFFFFFFFFFFu  /* in every timeout_ns parameter */
-#define BP_NAMED_BASE 0x80000000u                /* ids from here on are names interned with bp_host_i.intern */
+#define BP_NONE 0xFFFFFFFFu                     /* "no index", "no offset", "unknown" in uint32_t fields */
+#define BP_TIMEOUT_INFINITE 0xFFFFFFFFFFFFFFFFu /* in every timeout_ns parameter */
+#define BP_NAMED_BASE 0x80000000u               /* ids from here on are names interned with bp_host_i.intern */
 
 /* ---- codes: codes.def; 0 is success, positive is information, negative is an error. A receiver treats an
  * unknown positive value as BP_OK and an unknown negative value as BP_E_UNKNOWN. */
@@ -78,14 +78,14 @@ enum {
  * The caller zeroes it, sets `size`, and may offer text storage; the callee fills the rest when it returns an
  * error and leaves it alone otherwise. A NULL bp_error* is legal everywhere. Nothing is ever freed. */
 typedef struct bp_error {
-  uint32_t size;         /* (in)  sizeof(bp_error) as the caller compiled it */
-  bp_code code;          /* (out) equal to the returned value */
-  int64_t native_code;   /* (out) the driver's own number; 0 = none */
-  uint32_t flags;        /* (out) BP_ERROR_*; unknown bits are ignored */
-  uint32_t message_cap;  /* (in)  bytes at `message`, the NUL included */
-  uint32_t message_len;  /* (out) bytes the whole text has, without NUL; may exceed message_cap */
-  uint32_t reserved;     /* zero */
-  char *message;         /* (in)  caller's storage, may be NULL; the callee writes UTF-8 and a NUL */
+  uint32_t size;        /* (in)  sizeof(bp_error) as the caller compiled it */
+  bp_code code;         /* (out) equal to the returned value */
+  int64_t native_code;  /* (out) the driver's own number; 0 = none */
+  uint32_t flags;       /* (out) BP_ERROR_*; unknown bits are ignored */
+  uint32_t message_cap; /* (in)  bytes at `message`, the NUL included */
+  uint32_t message_len; /* (out) bytes the whole text has, without NUL; may exceed message_cap */
+  uint32_t reserved;    /* zero */
+  char *message;        /* (in)  caller's storage, may be NULL; the callee writes UTF-8 and a NUL */
 } bp_error;
 #define BP_ERROR_RETRYABLE 0x1u /* the same call may succeed later */
 #define BP_ERROR_STICKY 0x2u    /* the object stays failed until it is destroyed */

@@ -56,8 +56,8 @@ typedef struct bp_buffer_i {
 
   /* The reverse of upload: writes the tensor, dense, to host memory. Optional like upload.
    * [obj] */
-  bp_code(BP_CALL *download)(bp_buffer *buffer, uint64_t offset, const bp_graph *graph, uint32_t tensor,
-                             void *target, uint64_t bytes, bp_error *error);
+  bp_code(BP_CALL *download)(bp_buffer *buffer, uint64_t offset, const bp_graph *graph, uint32_t tensor, void *target,
+                             uint64_t bytes, bp_error *error);
 } bp_buffer_i;
 
 #ifdef __cplusplus

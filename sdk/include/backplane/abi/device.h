@@ -199,13 +199,11 @@ typedef struct bp_device_i {
    * Errors: BP_E_DEVICE_MEMORY; BP_E_INVALID_ARG memtype, larger than max_bytes, or misaligned host_ptr;
    *         BP_E_UNSUPPORTED import. *buffer is left alone.
    * [any] */
-  bp_code(BP_CALL *buffer_create)(bp_device *device, const bp_buffer_desc *desc, bp_buffer **buffer,
-                                  bp_error *error);
+  bp_code(BP_CALL *buffer_create)(bp_device *device, const bp_buffer_desc *desc, bp_buffer **buffer, bp_error *error);
 
   /* Makes a stream. Owns: the caller destroys *stream.
    * [any] */
-  bp_code(BP_CALL *stream_create)(bp_device *device, const bp_stream_desc *desc, bp_stream **stream,
-                                  bp_error *error);
+  bp_code(BP_CALL *stream_create)(bp_device *device, const bp_stream_desc *desc, bp_stream **stream, bp_error *error);
 
   /* Makes an event, not yet recorded. Optional: with BP_CAP_EVENTS. Owns: the caller destroys *event.
    * [any] */

@@ -29,24 +29,24 @@ extern "C" {
 /* (in) What the host can speak. FROZEN. */
 typedef struct bp_hello {
   uint32_t size;
-  uint32_t kind;      /* BP_KIND_HELLO */
-  uint32_t abi_min;   /* BP_VERSION(major, minor), inclusive */
+  uint32_t kind;    /* BP_KIND_HELLO */
+  uint32_t abi_min; /* BP_VERSION(major, minor), inclusive */
   uint32_t abi_max;
   uint32_t opset_min; /* op sets that the host can emit, inclusive */
   uint32_t opset_max;
-  uint32_t build;     /* BP_BUILD_* bits */
-  uint32_t reserved;  /* zero */
+  uint32_t build;    /* BP_BUILD_* bits */
+  uint32_t reserved; /* zero */
   const char *host_name;
 } bp_hello;
 
 /* (out) What both will speak. Strings are static in the plugin. FROZEN. */
 typedef struct bp_hello_reply {
   uint32_t size;
-  uint32_t kind;      /* BP_KIND_HELLO_REPLY */
-  uint32_t abi;       /* the version that both will speak */
-  uint32_t abi_built; /* the version of the headers the plugin was compiled with */
-  uint32_t opset;     /* the op set that both will speak */
-  uint32_t build;     /* BP_BUILD_* bits */
+  uint32_t kind;       /* BP_KIND_HELLO_REPLY */
+  uint32_t abi;        /* the version that both will speak */
+  uint32_t abi_built;  /* the version of the headers the plugin was compiled with */
+  uint32_t opset;      /* the op set that both will speak */
+  uint32_t build;      /* BP_BUILD_* bits */
   const char *id;      /* such as "org.backplane.cpu" */
   const char *version; /* the plugin's own version, such as "1.0.0" */
 } bp_hello_reply;
@@ -81,8 +81,8 @@ typedef struct bp_option {
 /* (in) Everything a plugin gets when it is opened. Borrowed for the call, but for host and host_i. */
 typedef struct bp_open_info {
   bp_head head;
-  uint32_t abi;   /* as agreed */
-  uint32_t opset; /* as agreed */
+  uint32_t abi;            /* as agreed */
+  uint32_t opset;          /* as agreed */
   const bp_host_i *host_i; /* lives until close returns */
   bp_host *host;
   const void *options; /* bp_option */
@@ -111,8 +111,8 @@ typedef struct bp_plugin_i {
   /* Changes options that can change while the plugin is open. Optional.
    * Errors: BP_E_INVALID_ARG unknown key, type or value; BP_E_STATE only at open. Nothing has changed then.
    * [obj] */
-  bp_code(BP_CALL *set_options)(bp_plugin *plugin, const void *options, uint32_t option_count,
-                                uint32_t option_stride, bp_error *error);
+  bp_code(BP_CALL *set_options)(bp_plugin *plugin, const void *options, uint32_t option_count, uint32_t option_stride,
+                                bp_error *error);
 
   /* Returns a table of a plugin extension of at least `min_version`, or NULL. See extension.h.
    * [any] */
