@@ -1,6 +1,7 @@
 #include "backplane/runtime/runtime.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <set>
 
 #include "backplane/base/text.hpp"
@@ -62,6 +63,7 @@ struct Runtime::State {
   Workers* workers = nullptr;
   std::unique_ptr<Registry> registry;
   std::vector<std::unique_ptr<Device>> devices;
+  std::atomic<bp_run_id> next_run{1};
 
   void open_registry(RuntimeOptions options);
   Status add_devices(const Plugin& plugin);
@@ -145,7 +147,8 @@ Result<std::vector<Device*>> Runtime::select(std::string_view selectors) const {
 
 Workers& Runtime::workers() const { return *state_->workers; }
 Logger& Runtime::log() const { return *state_->logger; }
-void Runtime::cancel(bp_run_id run) { state_->registry->host().cancel(run); }
-void Runtime::finish(bp_run_id run) { state_->registry->host().finish(run); }
+bp_run_id Runtime::begin_run() { return state_->next_run.fetch_add(1, std::memory_order_relaxed); }
+void Runtime::cancel_run(bp_run_id run) { state_->registry->host().cancel(run); }
+void Runtime::finish_run(bp_run_id run) { state_->registry->host().finish(run); }
 
 }  // namespace backplane

@@ -56,12 +56,8 @@ class Runtime {
   Workers& workers() const;
   Logger& log() const;
 
-  // Makes bp_host_i.cancelled answer yes for a run, until finish. Any thread. Run 0 is no run and cannot be cancelled.
-  void cancel(bp_run_id run);
-  // Forgets a run that has ended, cancelled or not.
-  void finish(bp_run_id run);
-
   // A run is a name under which work is submitted, so that plugins can ask whether it was cancelled.
+  // Any thread. Run 0 is no run and cannot be cancelled.
   bp_run_id begin_run();           // never 0, never given twice
   void cancel_run(bp_run_id run);  // work of the run ends early with `cancelled`
   void finish_run(bp_run_id run);  // forgets it
