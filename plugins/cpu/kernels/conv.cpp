@@ -15,8 +15,8 @@ class GemmConv final : public Kernel {
     const int64_t depth = plan.in_channels * plan.window.taps();
     gemm_ = Gemm({plan.out_channels, plan.window.out_count(), depth, plan.groups, plan.images, 1, 1});
     const Extents& k = plan.window.kernel;
-    filter_rows_ = plan.w_tap[2] == 1 && plan.w_tap[1] == k[2] && plan.w_tap[0] == k[1] * k[2] &&
-                   plan.w_in == plan.window.taps();
+    filter_rows_ =
+        plan.w_tap[2] == 1 && plan.w_tap[1] == k[2] && plan.w_tap[0] == k[1] * k[2] && plan.w_in == plan.window.taps();
   }
   uint32_t phases() const override { return gemm_.phases(); }
   size_t scratch_bytes(uint32_t workers) const override { return gemm_.scratch_bytes(workers); }
@@ -43,7 +43,8 @@ class GemmConv final : public Kernel {
       unit.c = {output_data<float>(args_, 0) + image * plan_.y_image + group * plan_.out_channels * plan_.y_channel,
                 plan_.y_channel, conv_.y_stride_};
       if (plan_.has_bias)
-        unit.base = {input_data<float>(args_, 2) + group * plan_.out_channels * plan_.bias_stride, plan_.bias_stride, 0};
+        unit.base = {input_data<float>(args_, 2) + group * plan_.out_channels * plan_.bias_stride, plan_.bias_stride,
+                     0};
       unit.index[0] = image;
       unit.index[1] = group;
       return unit;
@@ -102,10 +103,9 @@ class PlainConv final : public Kernel {
     const Window& window = plan_.window;
     T sum = 0;
     for (int64_t tap = 0; tap < window.taps(); ++tap) {
-      const Extents at{
-          window.coordinate(0, position[0], tap / (window.kernel[1] * window.kernel[2])),
-          window.coordinate(1, position[1], tap / window.kernel[2] % window.kernel[1]),
-          window.coordinate(2, position[2], tap % window.kernel[2])};
+      const Extents at{window.coordinate(0, position[0], tap / (window.kernel[1] * window.kernel[2])),
+                       window.coordinate(1, position[1], tap / window.kernel[2] % window.kernel[1]),
+                       window.coordinate(2, position[2], tap % window.kernel[2])};
       if (!window.inside(0, at[0]) || !window.inside(1, at[1]) || !window.inside(2, at[2])) continue;
       const T* source = x + at[0] * window.x_stride[0] + at[1] * window.x_stride[1] + at[2] * window.x_stride[2];
       const T* weight = w + plan_.tap_offset(tap);

@@ -26,8 +26,7 @@ void accumulate(const Taps& taps, const float* x, float bias, V (&sums)[kVectors
     const V weight = hn::Set(d, taps.weights[t]);
     const float* source = x + taps.offsets[t];
 #pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v)
-      sums[v] = hn::MulAdd(weight, hn::LoadU(d, source + v * kLanes), sums[v]);
+    for (int v = 0; v < kVectors; ++v) sums[v] = hn::MulAdd(weight, hn::LoadU(d, source + v * kLanes), sums[v]);
   }
 }
 
@@ -85,7 +84,8 @@ class DepthwiseKernel final : public Kernel {
                      channel % plan_.out_channels * plan_.w_out;
     for (int64_t tap = 0; tap < window.taps(); ++tap) weights[tap] = w[plan_.tap_offset(tap)];
     const float bias = plan_.has_bias ? input_data<float>(args, 2)[channel * plan_.bias_stride] : 0;
-    const float* x = input_data<float>(args, 0) + image * plan_.x_image + channel / plan_.out_channels * plan_.x_channel;
+    const float* x =
+        input_data<float>(args, 0) + image * plan_.x_image + channel / plan_.out_channels * plan_.x_channel;
     float* buffer = weights + window.taps();
     const int64_t count = std::min(band_.rows(), window.out[1] - row);
     band_.fill(x, depth, row, count, 0, buffer);

@@ -30,7 +30,7 @@ struct Residue {
   Window window;  // over q and j; y_stride steps q
   Extents first_tap{0, 0, 0}, tap_step{1, 1, 1};
   int64_t y_offset = 0;
-  int64_t run = 0;      // outputs that lie at one stride: columns of a product
+  int64_t run = 0;  // outputs that lie at one stride: columns of a product
   int64_t run_stride = 0;
 };
 
@@ -109,10 +109,12 @@ class GemmTranspose final : public Kernel {
       GemmUnit unit;
       unit.c = {output_data<float>(args_, 0) + image * plan_.y_image + group * plan_.out_channels * plan_.y_channel +
                     residue_.y_offset + first / (window.out[1] * window.out[2]) * window.y_stride[0] +
-                    first / window.out[2] % window.out[1] * window.y_stride[1] + first % window.out[2] * window.y_stride[2],
+                    first / window.out[2] % window.out[1] * window.y_stride[1] +
+                    first % window.out[2] * window.y_stride[2],
                 plan_.y_channel, residue_.run_stride};
       if (plan_.has_bias)
-        unit.base = {input_data<float>(args_, 2) + group * plan_.out_channels * plan_.bias_stride, plan_.bias_stride, 0};
+        unit.base = {input_data<float>(args_, 2) + group * plan_.out_channels * plan_.bias_stride, plan_.bias_stride,
+                     0};
       unit.index[0] = image * plan_.groups + group;
       unit.index[1] = first;
       return unit;
@@ -186,8 +188,8 @@ class PlainTranspose final : public Kernel {
     const Window& w = plan_.window;
     const int64_t group = channel / plan_.out_channels;
     const T* x = input_data<T>(args, 0) + image * plan_.x_image + group * plan_.in_channels * plan_.x_channel;
-    const T* filter = input_data<T>(args, 1) + group * plan_.in_channels * plan_.w_in +
-                      channel % plan_.out_channels * plan_.w_out;
+    const T* filter =
+        input_data<T>(args, 1) + group * plan_.in_channels * plan_.w_in + channel % plan_.out_channels * plan_.w_out;
     T sum = plan_.has_bias ? input_data<T>(args, 2)[channel * plan_.bias_stride] : T{0};
     for (int64_t tap = 0; tap < w.taps(); ++tap) {
       const Extents t{tap / (w.kernel[1] * w.kernel[2]), tap / w.kernel[2] % w.kernel[1], tap % w.kernel[2]};
@@ -210,8 +212,8 @@ void want_output(const NodeView& node, const Operand& x, const Operand& y, const
   const auto padding = read_list(node, BP_ATTR_OUTPUT_PADDING, "output_padding", rank, 0, 0);
   std::vector<int64_t> shape{x.shape[0], channels};
   for (size_t axis = 0; axis < rank; ++axis) {
-    const int64_t full = attrs.strides[axis] * (x.shape[2 + axis] - 1) + padding[axis] +
-                         attrs.dilations[axis] * (kernel[axis] - 1) + 1;
+    const int64_t full =
+        attrs.strides[axis] * (x.shape[2 + axis] - 1) + padding[axis] + attrs.dilations[axis] * (kernel[axis] - 1) + 1;
     shape.push_back(std::max<int64_t>(full - attrs.pads[axis] - attrs.pads[rank + axis], 0));
   }
   want_shape(node, y, "y", shape);
@@ -224,8 +226,8 @@ TransposePlan plan_transpose(const NodeView& node, const Operand& x, const Opera
   const int64_t groups = want_i64(node, BP_ATTR_GROUP, "group", 1, 1, INT32_MAX);
   want_rank(node, w, "w", rank + 2, rank + 2);
   if (x.shape[1] % groups != 0 || w.shape[0] != x.shape[1])
-    refuse_node(node, "wanted w's first extent equal to x's channels and divisible by group " +
-                          std::to_string(groups) + ", found w " + list_text(w.shape) + " and x " + list_text(x.shape));
+    refuse_node(node, "wanted w's first extent equal to x's channels and divisible by group " + std::to_string(groups) +
+                          ", found w " + list_text(w.shape) + " and x " + list_text(x.shape));
   const std::vector<int64_t> kernel(w.shape.begin() + 2, w.shape.end());
   for (const int64_t extent : kernel)
     if (extent < 1 || extent > INT32_MAX) refuse_node(node, "w has an empty kernel: " + list_text(w.shape));

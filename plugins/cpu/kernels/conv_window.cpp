@@ -44,8 +44,8 @@ std::vector<int64_t> read_list(const NodeView& node, uint32_t key, const char* n
   if (found.empty()) return std::vector<int64_t>(count, fallback);
   std::vector<int64_t> list(found.begin(), found.end());
   if (list.size() != count)
-    refuse_node(node, std::string(name) + " has " + std::to_string(list.size()) + " entries, wanted " +
-                          std::to_string(count));
+    refuse_node(
+        node, std::string(name) + " has " + std::to_string(list.size()) + " entries, wanted " + std::to_string(count));
   for (const int64_t value : list)
     if (value < low || value > kMaxEntry)
       refuse_node(node, std::string(name) + " is " + list_text(list) + ", wanted entries of " + std::to_string(low) +

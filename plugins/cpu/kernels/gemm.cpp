@@ -144,10 +144,10 @@ void pack_panel(const ConstMatrix& b, int64_t depth, int64_t count, float* targe
 
 struct Gemm::Block {
   const GemmUnit& unit;
-  const float* a;      // packed panels of the unit's item
-  int64_t row;         // of C, of the first panel
-  int64_t first_row;   // of the chunk: panels start here
-  int64_t rows;        // to do, from `row` on
+  const float* a;     // packed panels of the unit's item
+  int64_t row;        // of C, of the first panel
+  int64_t first_row;  // of the chunk: panels start here
+  int64_t rows;       // to do, from `row` on
   int64_t column, columns;
 };
 
@@ -161,7 +161,8 @@ Gemm::Gemm(const GemmShape& shape) : shape_(shape), rows_per_chunk_(shape.m) {
 }
 
 uint32_t Gemm::phases() const {
-  const int64_t pairs = div_up(shape_.items, items_per_chunk_) * div_up(shape_.m, std::max<int64_t>(rows_per_chunk_, 1));
+  const int64_t pairs =
+      div_up(shape_.items, items_per_chunk_) * div_up(shape_.m, std::max<int64_t>(rows_per_chunk_, 1));
   return static_cast<uint32_t>(2 * std::max<int64_t>(pairs, 1));
 }
 
@@ -263,7 +264,7 @@ namespace {
 // The columns [column, column + columns) × [k0, k0 + depth) of B, packed or in place.
 struct PanelSet {
   const float* packed;
-  int64_t stride;  // from panel to panel
+  int64_t stride;      // from panel to panel
   ConstMatrix direct;  // data = null: all panels are packed
 
   const float* panel(int64_t index, bool full, int64_t& row_stride) const {

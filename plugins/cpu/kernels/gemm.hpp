@@ -30,7 +30,7 @@ struct MutableMatrix {
 struct GemmUnit {
   ConstMatrix b;
   MutableMatrix c;
-  ConstMatrix base;  // null = 0
+  ConstMatrix base;           // null = 0
   int64_t index[2] = {0, 0};  // the source's own marks, e.g. image and group
 };
 
@@ -42,8 +42,8 @@ class GemmSource {
   // Writes A[row, k0 ... k0 + count) of an item whose a() has no data.
   virtual void read_a(int64_t /*item*/, int64_t /*row*/, int64_t /*k0*/, int64_t /*count*/, float* /*out*/) const {}
   // Writes B[k, n0 ... n0 + count) of a unit whose b has no data.
-  virtual void read_b(const GemmUnit& /*unit*/, int64_t /*k*/, int64_t /*n0*/, int64_t /*count*/, float* /*out*/) const {
-  }
+  virtual void read_b(const GemmUnit& /*unit*/, int64_t /*k*/, int64_t /*n0*/, int64_t /*count*/,
+                      float* /*out*/) const {}
 };
 
 struct GemmShape {

@@ -45,7 +45,8 @@ void transpose(Product& p) {
 // Folds batch axes of a into its rows where b is the same for all of them: one large product instead of many.
 void fold_batch(Product& p) {
   while (!p.batch.empty() && p.b_batch.back() == 0 && !p.has_c) {
-    const bool rows_follow = p.batch.back() == 1 || p.m == 1 || (p.a_batch.back() == p.m * p.a_row && p.y_batch.back() == p.m * p.y_row);
+    const bool rows_follow =
+        p.batch.back() == 1 || p.m == 1 || (p.a_batch.back() == p.m * p.a_row && p.y_batch.back() == p.m * p.y_row);
     if (!rows_follow) return;
     if (p.m == 1 && p.batch.back() != 1) p.a_row = p.a_batch.back(), p.y_row = p.y_batch.back();
     p.m *= p.batch.back();
@@ -80,8 +81,7 @@ class GemmKernel final : public Kernel {
     GemmUnit unit(int64_t item, int64_t repeat) const override {
       const int64_t index = kernel_.shared_a_ ? repeat : item;
       GemmUnit unit;
-      unit.b = {input_data<float>(args_, kernel_.b_input_) + p_.batch_offset(p_.b_batch, index), p_.b_row,
-                p_.b_column};
+      unit.b = {input_data<float>(args_, kernel_.b_input_) + p_.batch_offset(p_.b_batch, index), p_.b_row, p_.b_column};
       unit.c = {output_data<float>(args_, 0) + p_.batch_offset(p_.y_batch, index), p_.y_row, p_.y_column};
       if (p_.has_c) unit.base = {input_data<float>(args_, 2), p_.c_row, p_.c_column};
       return unit;
@@ -144,8 +144,10 @@ class PlainProduct final : public Kernel {
   static constexpr int64_t kBlock = 64;
 
   static T factor(double value) {
-    if constexpr (std::is_floating_point_v<T>) return value;
-    else return static_cast<T>(static_cast<int64_t>(value));
+    if constexpr (std::is_floating_point_v<T>)
+      return value;
+    else
+      return static_cast<T>(static_cast<int64_t>(value));
   }
   void run_block(const RunArgs& args, int64_t batch, int64_t m, int64_t n, int64_t count) const {
     const T* a = input_data<T>(args, 0) + p_.batch_offset(p_.a_batch, batch) + m * p_.a_row;
@@ -251,8 +253,8 @@ void add_base(const NodeView& node, const Operand& c, Product& p) {
   for (uint32_t axis = 0; axis < c.rank(); ++axis) {
     const uint32_t target = 2 - c.rank() + axis;
     if (c.shape[axis] != 1 && c.shape[axis] != extents[target])
-      refuse_node(node, "c has shape " + list_text(c.shape) + ", wanted one that broadcasts to " +
-                            list_text({p.m, p.n}));
+      refuse_node(node,
+                  "c has shape " + list_text(c.shape) + ", wanted one that broadcasts to " + list_text({p.m, p.n}));
     strides[target] = c.stride(axis);
   }
   p.has_c = true;

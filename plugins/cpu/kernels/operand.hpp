@@ -107,8 +107,8 @@ inline void want_attrs(const NodeView& node, std::initializer_list<uint32_t> kno
 
 inline void want_type(const NodeView& node, const Operand& operand, const char* name, uint32_t dtype) {
   if (operand.present() && operand.dtype != dtype)
-    refuse_node(node, std::string(name) + " has type " + sdk::type_name(operand.dtype) + ", wanted " +
-                          sdk::type_name(dtype));
+    refuse_node(node,
+                std::string(name) + " has type " + sdk::type_name(operand.dtype) + ", wanted " + sdk::type_name(dtype));
 }
 
 // f32 or f64.

@@ -11,7 +11,8 @@ struct ConvShape {
   Shape size, kernel, strides, dilations, pads;
   size_t rank() const { return size.size(); }
   int64_t out_size(size_t axis) const {
-    return (size[axis] + pads[axis] + pads[rank() + axis] - dilations[axis] * (kernel[axis] - 1) - 1) / strides[axis] + 1;
+    return (size[axis] + pads[axis] + pads[rank() + axis] - dilations[axis] * (kernel[axis] - 1) - 1) / strides[axis] +
+           1;
   }
 };
 
@@ -158,20 +159,31 @@ TEST(ConvTest, EmptyImagesAndChannels) {
 
 TEST(ConvTest, PaddingDoesNotTouchInfinity) {
   const TestTensor x(BP_TYPE_F32, {1, 1, 1, 2}, {1, INFINITY}), w(BP_TYPE_F32, {1, 1, 1, 3}, {0.5, 1, 2});
-  KernelCase(BP_OP_CONV).input(x).input(w).output(BP_TYPE_F32, {1, 1, 1, 2})
-      .attr(BP_ATTR_PADS, NodeGraph::Attr(Shape{0, 1, 0, 1})).expect({{INFINITY, INFINITY}});
+  KernelCase(BP_OP_CONV)
+      .input(x)
+      .input(w)
+      .output(BP_TYPE_F32, {1, 1, 1, 2})
+      .attr(BP_ATTR_PADS, NodeGraph::Attr(Shape{0, 1, 0, 1}))
+      .expect({{INFINITY, INFINITY}});
 }
 
 TEST(ConvTest, RefusesPrecisely) {
   const TestTensor x(BP_TYPE_F32, {1, 4, 5, 5}), w(BP_TYPE_F32, {6, 2, 3, 3});
   const auto refusal = [&](const TestTensor& weights, Shape y, int group, Shape strides) {
-    return KernelCase(BP_OP_CONV).input(x).input(weights).output(BP_TYPE_F32, std::move(y)).attr(BP_ATTR_GROUP, group)
-        .attr(BP_ATTR_STRIDES, NodeGraph::Attr(std::move(strides))).refusal();
+    return KernelCase(BP_OP_CONV)
+        .input(x)
+        .input(weights)
+        .output(BP_TYPE_F32, std::move(y))
+        .attr(BP_ATTR_GROUP, group)
+        .attr(BP_ATTR_STRIDES, NodeGraph::Attr(std::move(strides)))
+        .refusal();
   };
   EXPECT_EQ(refusal(w, {1, 6, 3, 3}, 2, {1, 1}), "");
-  EXPECT_NE(refusal(w, {1, 6, 3, 3}, 1, {1, 1}).find("w has shape [6, 2, 3, 3], wanted [6, 4, 3, 3]"), std::string::npos);
+  EXPECT_NE(refusal(w, {1, 6, 3, 3}, 1, {1, 1}).find("w has shape [6, 2, 3, 3], wanted [6, 4, 3, 3]"),
+            std::string::npos);
   EXPECT_NE(refusal(w, {1, 6, 3, 3}, 3, {1, 1}).find("divisible by group 3, found 4 and 6"), std::string::npos);
-  EXPECT_NE(refusal(w, {1, 6, 5, 5}, 2, {1, 1}).find("y has shape [1, 6, 5, 5], wanted [1, 6, 3, 3]"), std::string::npos);
+  EXPECT_NE(refusal(w, {1, 6, 5, 5}, 2, {1, 1}).find("y has shape [1, 6, 5, 5], wanted [1, 6, 3, 3]"),
+            std::string::npos);
   EXPECT_NE(refusal(w, {1, 6, 3, 3}, 2, {1}).find("strides has 1 entries, wanted 2"), std::string::npos);
   EXPECT_NE(refusal(w, {1, 6, 3, 3}, 2, {0, 1}).find("strides is [0, 1]"), std::string::npos);
   EXPECT_NE(refusal(TestTensor(BP_TYPE_F16, {6, 2, 3, 3}), {1, 6, 3, 3}, 2, {1, 1}).find("w has type f16, wanted f32"),

@@ -129,8 +129,12 @@ TEST(ConvTransposeTest, EmptyImagesAndChannels) {
 
 TEST(ConvTransposeTest, RefusesWrongOutput) {
   const TestTensor x(BP_TYPE_F32, {1, 4, 5, 5}), w(BP_TYPE_F32, {4, 2, 3, 3});
-  EXPECT_NE(KernelCase(BP_OP_CONV_TRANSPOSE).input(x).input(w).output(BP_TYPE_F32, {1, 2, 5, 5}).refusal().find(
-                "y has shape [1, 2, 5, 5], wanted [1, 2, 7, 7]"),
+  EXPECT_NE(KernelCase(BP_OP_CONV_TRANSPOSE)
+                .input(x)
+                .input(w)
+                .output(BP_TYPE_F32, {1, 2, 5, 5})
+                .refusal()
+                .find("y has shape [1, 2, 5, 5], wanted [1, 2, 7, 7]"),
             std::string::npos);
 }
 

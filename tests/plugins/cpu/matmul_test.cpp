@@ -74,16 +74,20 @@ TEST(MatmulTest, MatchesNaiveProductForManySizes) {
     for (const int64_t n : sizes) {
       const int64_t k = sizes[random.integer(0, 10)];
       SCOPED_TRACE("seed 11, m " + std::to_string(m) + " n " + std::to_string(n) + " k " + std::to_string(k));
-      check_matmul(TestTensor::random(BP_TYPE_F32, {m, k}, random), TestTensor::random(BP_TYPE_F32, {k, n}, random), kF32);
+      check_matmul(TestTensor::random(BP_TYPE_F32, {m, k}, random), TestTensor::random(BP_TYPE_F32, {k, n}, random),
+                   kF32);
     }
   }
 }
 
 TEST(MatmulTest, CrossesDepthAndColumnBlocks) {
   Random random(12);
-  check_matmul(TestTensor::random(BP_TYPE_F32, {31, 523}, random), TestTensor::random(BP_TYPE_F32, {523, 70}, random), kF32);
-  check_matmul(TestTensor::random(BP_TYPE_F32, {103, 9}, random), TestTensor::random(BP_TYPE_F32, {9, 811}, random), kF32);
-  check_matmul(TestTensor::random(BP_TYPE_F32, {4, 300}, random), TestTensor::random(BP_TYPE_F32, {300, 131}, random), kF32);
+  check_matmul(TestTensor::random(BP_TYPE_F32, {31, 523}, random), TestTensor::random(BP_TYPE_F32, {523, 70}, random),
+               kF32);
+  check_matmul(TestTensor::random(BP_TYPE_F32, {103, 9}, random), TestTensor::random(BP_TYPE_F32, {9, 811}, random),
+               kF32);
+  check_matmul(TestTensor::random(BP_TYPE_F32, {4, 300}, random), TestTensor::random(BP_TYPE_F32, {300, 131}, random),
+               kF32);
 }
 
 // More of A than one chunk of packed rows holds: several phase pairs.
@@ -116,9 +120,10 @@ TEST(MatmulTest, TakesViewsOfAnyStrides) {
 TEST(MatmulTest, BroadcastsBatchAxes) {
   Random random(15);
   const std::pair<Shape, Shape> cases[] = {
-      {{3, 5, 7}, {3, 7, 9}},       {{4, 5, 7}, {7, 9}},          {{5, 7}, {4, 7, 9}},       {{2, 1, 5, 7}, {3, 7, 9}},
-      {{1, 3, 5, 7}, {2, 1, 7, 4}}, {{2, 3, 1, 40}, {2, 3, 40, 9}}, {{6, 1, 33}, {33, 20}},  {{2, 1, 1, 9}, {1, 9, 1}},
-      {{1, 1, 8, 8}, {1, 1, 8, 8}}, {{40, 3, 8}, {40, 8, 30}},    {{2, 0, 3, 4}, {4, 5}},    {{0, 3, 4}, {0, 4, 2}}};
+      {{3, 5, 7}, {3, 7, 9}},    {{4, 5, 7}, {7, 9}},          {{5, 7}, {4, 7, 9}},
+      {{2, 1, 5, 7}, {3, 7, 9}}, {{1, 3, 5, 7}, {2, 1, 7, 4}}, {{2, 3, 1, 40}, {2, 3, 40, 9}},
+      {{6, 1, 33}, {33, 20}},    {{2, 1, 1, 9}, {1, 9, 1}},    {{1, 1, 8, 8}, {1, 1, 8, 8}},
+      {{40, 3, 8}, {40, 8, 30}}, {{2, 0, 3, 4}, {4, 5}},       {{0, 3, 4}, {0, 4, 2}}};
   for (const uint32_t dtype : {BP_TYPE_F32, BP_TYPE_F64})
     for (const auto& [a, b] : cases)
       check_matmul(TestTensor::random(dtype, a, random), TestTensor::random(dtype, b, random), kF32);
@@ -128,7 +133,8 @@ TEST(MatmulTest, PromotesVectors) {
   Random random(16);
   for (const uint32_t dtype : {BP_TYPE_F32, BP_TYPE_F64, BP_TYPE_I32}) {
     const TestTensor v = TestTensor::random(dtype, {37}, random), w = TestTensor::random(dtype, {37}, random);
-    const TestTensor m = TestTensor::random(dtype, {3, 37, 21}, random), l = TestTensor::random(dtype, {2, 19, 37}, random);
+    const TestTensor m = TestTensor::random(dtype, {3, 37, 21}, random),
+                     l = TestTensor::random(dtype, {2, 19, 37}, random);
     double dot = 0;
     for (int64_t i = 0; i < 37; ++i) dot += v.get(i) * w.get(i);
     KernelCase(BP_OP_MATMUL).input(v).input(w).output(dtype, {}).expect({{dot}}, kF32);
@@ -173,10 +179,14 @@ TEST(MatmulTest, RefusesPrecisely) {
             "matmul: a [2, 3] and b [4, 2] differ in the summed axis");
   EXPECT_EQ(KernelCase(BP_OP_MATMUL).input(a).input(b).output(BP_TYPE_F32, {2, 3}).refusal(),
             "matmul: y has shape [2, 3], wanted [2, 2]");
-  EXPECT_EQ(KernelCase(BP_OP_MATMUL).input(a).input(TestTensor(BP_TYPE_F64, {3, 2})).output(BP_TYPE_F32, {2, 2}).refusal(),
-            "matmul: b has type f64, wanted f32");
-  EXPECT_EQ(KernelCase(BP_OP_MATMUL).input(TestTensor(BP_TYPE_I8, {2, 2})).input(TestTensor(BP_TYPE_I8, {2, 2}))
-                .output(BP_TYPE_I8, {2, 2}).refusal(),
+  EXPECT_EQ(
+      KernelCase(BP_OP_MATMUL).input(a).input(TestTensor(BP_TYPE_F64, {3, 2})).output(BP_TYPE_F32, {2, 2}).refusal(),
+      "matmul: b has type f64, wanted f32");
+  EXPECT_EQ(KernelCase(BP_OP_MATMUL)
+                .input(TestTensor(BP_TYPE_I8, {2, 2}))
+                .input(TestTensor(BP_TYPE_I8, {2, 2}))
+                .output(BP_TYPE_I8, {2, 2})
+                .refusal(),
             "matmul: a has type i8, wanted f32, f64, i32, i64, u32 or u64");
   EXPECT_NE(KernelCase(BP_OP_MATMUL).input(a).input(b).output(BP_TYPE_F32, {2, 2}).attr(BP_ATTR_AXIS, 1).refusal(), "");
 }
@@ -184,7 +194,8 @@ TEST(MatmulTest, RefusesPrecisely) {
 TEST(GemmTest, AddsScaledBaseOfEveryBroadcast) {
   Random random(18);
   for (const uint32_t dtype : {BP_TYPE_F32, BP_TYPE_F64, BP_TYPE_I32}) {
-    for (const Shape& c_shape : {Shape{}, Shape{1}, Shape{21}, Shape{1, 21}, Shape{13, 1}, Shape{13, 21}, Shape{1, 1}}) {
+    for (const Shape& c_shape :
+         {Shape{}, Shape{1}, Shape{21}, Shape{1, 21}, Shape{13, 1}, Shape{13, 21}, Shape{1, 1}}) {
       for (const int64_t k : {0, 1, 17, 300}) {
         const TestTensor a = TestTensor::random(dtype, {k, 13}, random).permuted({1, 0});
         const TestTensor b = TestTensor::random(dtype, {k, 21}, random);
@@ -193,8 +204,14 @@ TEST(GemmTest, AddsScaledBaseOfEveryBroadcast) {
         Values expected = product(a, b);
         const Values base = c.broadcast({13, 21}).values();
         for (size_t i = 0; i < expected.size(); ++i) expected[i] = alpha * expected[i] + beta * base[i];
-        KernelCase(BP_OP_GEMM).input(a).input(b).input(c).output(dtype, {13, 21}).attr(BP_ATTR_ALPHA, alpha)
-            .attr(BP_ATTR_BETA, beta).expect({expected}, {2e-5, 4e-4});
+        KernelCase(BP_OP_GEMM)
+            .input(a)
+            .input(b)
+            .input(c)
+            .output(dtype, {13, 21})
+            .attr(BP_ATTR_ALPHA, alpha)
+            .attr(BP_ATTR_BETA, beta)
+            .expect({expected}, {2e-5, 4e-4});
       }
     }
   }
@@ -202,18 +219,29 @@ TEST(GemmTest, AddsScaledBaseOfEveryBroadcast) {
 
 TEST(GemmTest, BaseIsOptionalAndTransposedOutputWorks) {
   Random random(19);
-  const TestTensor a = TestTensor::random(BP_TYPE_F32, {1, 50}, random), b = TestTensor::random(BP_TYPE_F32, {50, 33}, random);
+  const TestTensor a = TestTensor::random(BP_TYPE_F32, {1, 50}, random),
+                   b = TestTensor::random(BP_TYPE_F32, {50, 33}, random);
   KernelCase(BP_OP_GEMM).input(a).input(b).output(BP_TYPE_F32, {1, 33}).expect({product(a, b)}, kF32);
-  const TestTensor c = TestTensor::random(BP_TYPE_F32, {9, 33}, random), d = TestTensor::random(BP_TYPE_F32, {9, 50}, random);
+  const TestTensor c = TestTensor::random(BP_TYPE_F32, {9, 33}, random),
+                   d = TestTensor::random(BP_TYPE_F32, {9, 50}, random);
   Values expected = product(d, b);
   for (size_t i = 0; i < expected.size(); ++i) expected[i] += c.get(static_cast<int64_t>(i));
-  KernelCase(BP_OP_GEMM).input(d).input(b).input(c).output(TestTensor(BP_TYPE_F32, {33, 9}).permuted({1, 0}))
+  KernelCase(BP_OP_GEMM)
+      .input(d)
+      .input(b)
+      .input(c)
+      .output(TestTensor(BP_TYPE_F32, {33, 9}).permuted({1, 0}))
       .expect({expected}, kF32);
 }
 
 TEST(GemmTest, RefusesBaseThatDoesNotBroadcast) {
   const TestTensor a(BP_TYPE_F32, {2, 3}), b(BP_TYPE_F32, {3, 4});
-  EXPECT_EQ(KernelCase(BP_OP_GEMM).input(a).input(b).input(TestTensor(BP_TYPE_F32, {3})).output(BP_TYPE_F32, {2, 4}).refusal(),
+  EXPECT_EQ(KernelCase(BP_OP_GEMM)
+                .input(a)
+                .input(b)
+                .input(TestTensor(BP_TYPE_F32, {3}))
+                .output(BP_TYPE_F32, {2, 4})
+                .refusal(),
             "gemm: c has shape [3], wanted one that broadcasts to [2, 4]");
 }
 

@@ -29,7 +29,9 @@ Values normalised(const Values& x, int64_t count, bool centre) {
   return y;
 }
 
-Tolerance tolerance_of(uint32_t dtype) { return dtype == BP_TYPE_F64 ? Tolerance{1e-11, 1e-11} : Tolerance{1e-5, 1e-5}; }
+Tolerance tolerance_of(uint32_t dtype) {
+  return dtype == BP_TYPE_F64 ? Tolerance{1e-11, 1e-11} : Tolerance{1e-5, 1e-5};
+}
 
 Shape random_shape(Random& random, int64_t rank) {
   Shape shape;
@@ -48,7 +50,8 @@ TEST(NormTest, LayerAndRmsMatchLoops) {
     if (seed % 4 == 2) scale_shape[0] = 1;
     if (seed % 4 == 3) scale_shape.back() = 1;
     TestTensor x = TestTensor::random(dtype, shape, random), y(dtype, shape);
-    TestTensor scale = TestTensor::random(dtype, scale_shape, random), bias = TestTensor::random(dtype, scale_shape, random);
+    TestTensor scale = TestTensor::random(dtype, scale_shape, random),
+               bias = TestTensor::random(dtype, scale_shape, random);
     if (seed % 5 == 1) x = x.scattered(random), y = y.scattered(random), scale = scale.scattered(random);
     const Values s = scale.broadcast(shape).values(), b = bias.broadcast(shape).values();
     Values layer = normalised(x.values(), product(shape, axis, shape.size()), true);
@@ -77,7 +80,8 @@ TEST(NormTest, InstanceGroupAndBatchMatchLoops) {
     const int64_t channels = shape[1], plane = product(shape, 2, shape.size());
     TestTensor x = TestTensor::random(dtype, shape, random), y(dtype, shape);
     if (seed % 4 == 1) x = x.scattered(random), y = y.scattered(random);
-    const TestTensor scale = TestTensor::random(dtype, {channels}, random), bias = TestTensor::random(dtype, {channels}, random);
+    const TestTensor scale = TestTensor::random(dtype, {channels}, random),
+                     bias = TestTensor::random(dtype, {channels}, random);
     const TestTensor mean = TestTensor::random(dtype, {channels}, random);
     const TestTensor variance = TestTensor::random(dtype, {channels}, random, 0, 2).scattered(random);
     const auto affine = [&](Values v) {
@@ -98,7 +102,8 @@ TEST(NormTest, InstanceGroupAndBatchMatchLoops) {
       return c;
     };
     norm(BP_OP_INSTANCE_NORM).expect({affine(normalised(x.values(), plane, true))}, tolerance_of(dtype));
-    norm(BP_OP_GROUP_NORM).attr(BP_ATTR_NUM_GROUPS, static_cast<int>(groups))
+    norm(BP_OP_GROUP_NORM)
+        .attr(BP_ATTR_NUM_GROUPS, static_cast<int>(groups))
         .expect({affine(normalised(x.values(), channels / groups * plane, true))}, tolerance_of(dtype));
     norm(BP_OP_BATCH_NORM).input(mean).input(variance).expect({affine(batch)}, tolerance_of(dtype));
   }
@@ -108,17 +113,30 @@ TEST(NormTest, InstanceGroupAndBatchMatchLoops) {
 TEST(NormTest, LongRowsFarFromZero) {
   Random random(9);
   const TestTensor x = TestTensor::random(BP_TYPE_F32, {2, 40000}, random, 100, 101), one(BP_TYPE_F32, {1}, {1});
-  KernelCase(BP_OP_LAYER_NORM).input(x).input(one).output(BP_TYPE_F32, {2, 40000}).attr(BP_ATTR_AXIS, 1)
-      .attr(BP_ATTR_EPSILON, kEpsilon).expect({normalised(x.values(), 40000, true)}, {1e-4, 1e-4});
+  KernelCase(BP_OP_LAYER_NORM)
+      .input(x)
+      .input(one)
+      .output(BP_TYPE_F32, {2, 40000})
+      .attr(BP_ATTR_AXIS, 1)
+      .attr(BP_ATTR_EPSILON, kEpsilon)
+      .expect({normalised(x.values(), 40000, true)}, {1e-4, 1e-4});
 }
 
 TEST(NormTest, EmptyAndNaN) {
   const TestTensor one(BP_TYPE_F32, {1}, {1});
   for (const Shape& shape : {Shape{0, 4}, Shape{4, 0}})
-    KernelCase(BP_OP_LAYER_NORM).input(TestTensor(BP_TYPE_F32, shape)).input(one).output(BP_TYPE_F32, shape)
-        .attr(BP_ATTR_AXIS, 1).expect({{}});
-  KernelCase(BP_OP_RMS_NORM).input(TestTensor(BP_TYPE_F32, {2, 2}, {NAN, 1, 0, 0})).input(one)
-      .output(BP_TYPE_F32, {2, 2}).attr(BP_ATTR_AXIS, 1).expect({{NAN, NAN, 0, 0}});
+    KernelCase(BP_OP_LAYER_NORM)
+        .input(TestTensor(BP_TYPE_F32, shape))
+        .input(one)
+        .output(BP_TYPE_F32, shape)
+        .attr(BP_ATTR_AXIS, 1)
+        .expect({{}});
+  KernelCase(BP_OP_RMS_NORM)
+      .input(TestTensor(BP_TYPE_F32, {2, 2}, {NAN, 1, 0, 0}))
+      .input(one)
+      .output(BP_TYPE_F32, {2, 2})
+      .attr(BP_ATTR_AXIS, 1)
+      .expect({{NAN, NAN, 0, 0}});
 }
 
 TEST(NormTest, RefusesPrecisely) {
@@ -129,7 +147,8 @@ TEST(NormTest, RefusesPrecisely) {
     if (groups > 0) k.attr(BP_ATTR_NUM_GROUPS, groups);
     return k.refusal();
   };
-  EXPECT_NE(refusal(BP_OP_GROUP_NORM, c, 4).find("num_groups is 4, wanted a divisor of the 6 channels"), std::string::npos);
+  EXPECT_NE(refusal(BP_OP_GROUP_NORM, c, 4).find("num_groups is 4, wanted a divisor of the 6 channels"),
+            std::string::npos);
   EXPECT_NE(refusal(BP_OP_GROUP_NORM, c, 0).find("num_groups, found none"), std::string::npos);
   EXPECT_NE(refusal(BP_OP_INSTANCE_NORM, wrong, 0).find("scale has shape [4], wanted [6]"), std::string::npos);
   EXPECT_NE(refusal(BP_OP_LAYER_NORM, wrong, 0).find("scale has shape [4], wanted one that broadcasts to [2, 6, 3]"),

@@ -56,7 +56,8 @@ Pooled pool(const PoolShape& s, const Values& x) {
         if (!inside) continue;
         const double value = x[plane * plane_size + flat];
         sum += value;
-        if (index < 0 || value > best) best = value, index = plane * plane_size + flat, column = plane * plane_size + reversed;
+        if (index < 0 || value > best)
+          best = value, index = plane * plane_size + flat, column = plane * plane_size + reversed;
       } while (next_index(tap, s.kernel));
       out.max.push_back(best);
       out.average.push_back(sum / static_cast<double>(divisor));
@@ -83,9 +84,14 @@ void check_pool(const PoolShape& s, uint32_t dtype, Random& random, bool views) 
   const Pooled expected = pool(s, x.values());
   pool_case(BP_OP_MAX_POOL, s, x).output(y).expect({expected.max});
   pool_case(BP_OP_MAX_POOL, s, x).output(y).output(i).expect({expected.max, expected.indices});
-  pool_case(BP_OP_MAX_POOL, s, x).output(y).output(i).attr(BP_ATTR_STORAGE_ORDER, 1)
+  pool_case(BP_OP_MAX_POOL, s, x)
+      .output(y)
+      .output(i)
+      .attr(BP_ATTR_STORAGE_ORDER, 1)
       .expect({expected.max, expected.column_major});
-  pool_case(BP_OP_AVERAGE_POOL, s, x).output(y).attr(BP_ATTR_COUNT_INCLUDE_PAD, s.include_pad ? 1 : 0)
+  pool_case(BP_OP_AVERAGE_POOL, s, x)
+      .output(y)
+      .attr(BP_ATTR_COUNT_INCLUDE_PAD, s.include_pad ? 1 : 0)
       .expect({expected.average}, {1e-5, 1e-5});
 }
 
@@ -125,23 +131,37 @@ TEST(PoolTest, CeilDropsWindowsThatStartInTheRightPadding) {
 
 TEST(PoolTest, NaNWins) {
   const TestTensor x(BP_TYPE_F32, {1, 1, 8}, {1, 2, NAN, 4, 5, 6, 7, 8});
-  KernelCase(BP_OP_MAX_POOL).input(x).output(BP_TYPE_F32, {1, 1, 7}).attr(BP_ATTR_KERNEL_SHAPE, NodeGraph::Attr(Shape{2}))
+  KernelCase(BP_OP_MAX_POOL)
+      .input(x)
+      .output(BP_TYPE_F32, {1, 1, 7})
+      .attr(BP_ATTR_KERNEL_SHAPE, NodeGraph::Attr(Shape{2}))
       .expect({{2, NAN, NAN, 5, 6, 7, 8}});
-  KernelCase(BP_OP_MAX_POOL).input(x).output(BP_TYPE_F32, {1, 1, 7}).output(BP_TYPE_I64, {1, 1, 7})
-      .attr(BP_ATTR_KERNEL_SHAPE, NodeGraph::Attr(Shape{2})).expect({{2, NAN, NAN, 5, 6, 7, 8}, {1, 2, 2, 4, 5, 6, 7}});
+  KernelCase(BP_OP_MAX_POOL)
+      .input(x)
+      .output(BP_TYPE_F32, {1, 1, 7})
+      .output(BP_TYPE_I64, {1, 1, 7})
+      .attr(BP_ATTR_KERNEL_SHAPE, NodeGraph::Attr(Shape{2}))
+      .expect({{2, NAN, NAN, 5, 6, 7, 8}, {1, 2, 2, 4, 5, 6, 7}});
 }
 
 TEST(PoolTest, EmptyBatch) {
-  KernelCase(BP_OP_AVERAGE_POOL).input(TestTensor(BP_TYPE_F32, {0, 2, 5})).output(BP_TYPE_F32, {0, 2, 4})
-      .attr(BP_ATTR_KERNEL_SHAPE, NodeGraph::Attr(Shape{2})).expect({{}});
+  KernelCase(BP_OP_AVERAGE_POOL)
+      .input(TestTensor(BP_TYPE_F32, {0, 2, 5}))
+      .output(BP_TYPE_F32, {0, 2, 4})
+      .attr(BP_ATTR_KERNEL_SHAPE, NodeGraph::Attr(Shape{2}))
+      .expect({{}});
 }
 
 TEST(PoolTest, RefusesPrecisely) {
   const TestTensor x(BP_TYPE_F32, {1, 1, 5});
-  EXPECT_NE(KernelCase(BP_OP_MAX_POOL).input(x).output(BP_TYPE_F32, {1, 1, 4}).refusal().find("kernel_shape, found none"),
-            std::string::npos);
-  EXPECT_NE(KernelCase(BP_OP_MAX_POOL).input(x).output(BP_TYPE_F32, {1, 1, 5})
-                .attr(BP_ATTR_KERNEL_SHAPE, NodeGraph::Attr(Shape{2})).refusal()
+  EXPECT_NE(
+      KernelCase(BP_OP_MAX_POOL).input(x).output(BP_TYPE_F32, {1, 1, 4}).refusal().find("kernel_shape, found none"),
+      std::string::npos);
+  EXPECT_NE(KernelCase(BP_OP_MAX_POOL)
+                .input(x)
+                .output(BP_TYPE_F32, {1, 1, 5})
+                .attr(BP_ATTR_KERNEL_SHAPE, NodeGraph::Attr(Shape{2}))
+                .refusal()
                 .find("y has shape [1, 1, 5], wanted [1, 1, 4]"),
             std::string::npos);
 }

@@ -23,7 +23,7 @@ Values apply(uint32_t op, const Shape& shape, size_t axis, const Values& x) {
         if (!std::isnan(max) && (k == 0 || x[at(k)] > max || std::isnan(x[at(k)]))) max = x[at(k)], best = k;
       for (int64_t k = 0; k < count; ++k) sum += std::exp(x[at(k)] - max);
       for (int64_t k = 0; k < count; ++k)
-        y[at(k)] = op == BP_OP_SOFTMAX ? std::exp(x[at(k)] - max) / sum
+        y[at(k)] = op == BP_OP_SOFTMAX   ? std::exp(x[at(k)] - max) / sum
                    : op == BP_OP_HARDMAX ? (k == best ? 1 : 0)
                                          : x[at(k)] - max - std::log(sum);
     }
@@ -33,7 +33,10 @@ Values apply(uint32_t op, const Shape& shape, size_t axis, const Values& x) {
 
 void check(uint32_t op, const TestTensor& x, const TestTensor& y, size_t axis) {
   const Tolerance tolerance = x.dtype == BP_TYPE_F64 ? Tolerance{1e-13, 1e-14} : Tolerance{2e-6, 2e-6};
-  KernelCase(op).input(x).output(y).attr(BP_ATTR_AXIS, static_cast<int>(axis))
+  KernelCase(op)
+      .input(x)
+      .output(y)
+      .attr(BP_ATTR_AXIS, static_cast<int>(axis))
       .expect({apply(op, x.shape, axis, x.values())}, tolerance);
 }
 
@@ -65,12 +68,13 @@ TEST(SoftmaxTest, LargeMagnitudesStayFinite) {
 // A masked position has weight 0; a row that is masked whole, or holds NaN, is NaN; along rows and along columns.
 TEST(SoftmaxTest, InfinityAndNaN) {
   const double inf = INFINITY, nan = NAN;
-  const TestTensor x(BP_TYPE_F32, {3, 10}, {-inf, 0,    0,    -inf, -inf, -inf, -inf, -inf, -inf, -inf,
-                                            -inf, -inf, -inf, -inf, -inf, -inf, -inf, -inf, -inf, -inf,
-                                            1,    2,    nan,  4,    5,    6,    7,    8,    9,    10});
+  const TestTensor x(BP_TYPE_F32, {3, 10},
+                     {-inf, 0,    0,    -inf, -inf, -inf, -inf, -inf, -inf, -inf, -inf, -inf, -inf, -inf, -inf,
+                      -inf, -inf, -inf, -inf, -inf, 1,    2,    nan,  4,    5,    6,    7,    8,    9,    10});
   for (const uint32_t op : {BP_OP_SOFTMAX, BP_OP_LOG_SOFTMAX}) {
     Values expected(30, nan);
-    for (int i = 0; i < 10; ++i) expected[i] = op == BP_OP_SOFTMAX ? (i == 1 || i == 2 ? 0.5 : 0) : (i == 1 || i == 2 ? -std::log(2.0) : -inf);
+    for (int i = 0; i < 10; ++i)
+      expected[i] = op == BP_OP_SOFTMAX ? (i == 1 || i == 2 ? 0.5 : 0) : (i == 1 || i == 2 ? -std::log(2.0) : -inf);
     KernelCase(op).input(x).output(BP_TYPE_F32, {3, 10}).attr(BP_ATTR_AXIS, 1).expect({expected}, {1e-6, 1e-6});
     Values columns(30);
     for (int i = 0; i < 3; ++i)
@@ -85,25 +89,41 @@ TEST(SoftmaxTest, InfinityAndNaN) {
       wide.set(i, x.get(i % 48 / 16 * 10 + i / 48));
       wide_expected[i] = expected[i % 48 / 16 * 10 + i / 48];
     }
-    KernelCase(op).input(wide).output(BP_TYPE_F32, {10, 48}).attr(BP_ATTR_AXIS, 0).expect({wide_expected}, {1e-6, 1e-6});
+    KernelCase(op)
+        .input(wide)
+        .output(BP_TYPE_F32, {10, 48})
+        .attr(BP_ATTR_AXIS, 0)
+        .expect({wide_expected}, {1e-6, 1e-6});
   }
 }
 
 TEST(SoftmaxTest, HardmaxTakesTheFirstMaximum) {
   const TestTensor x(BP_TYPE_F32, {2, 4}, {1, 3, 3, 2, NAN, 1, NAN, 2});
-  KernelCase(BP_OP_HARDMAX).input(x).output(BP_TYPE_F32, {2, 4}).attr(BP_ATTR_AXIS, 1).expect({{0, 1, 0, 0, 1, 0, 0, 0}});
+  KernelCase(BP_OP_HARDMAX)
+      .input(x)
+      .output(BP_TYPE_F32, {2, 4})
+      .attr(BP_ATTR_AXIS, 1)
+      .expect({{0, 1, 0, 0, 1, 0, 0, 0}});
 }
 
 TEST(SoftmaxTest, EmptyAxes) {
   for (const uint32_t op : {BP_OP_SOFTMAX, BP_OP_LOG_SOFTMAX, BP_OP_HARDMAX})
     for (const Shape& shape : {Shape{0, 4}, Shape{4, 0}})
-      KernelCase(op).input(TestTensor(BP_TYPE_F32, shape)).output(BP_TYPE_F32, shape).attr(BP_ATTR_AXIS, 0).expect({{}});
+      KernelCase(op)
+          .input(TestTensor(BP_TYPE_F32, shape))
+          .output(BP_TYPE_F32, shape)
+          .attr(BP_ATTR_AXIS, 0)
+          .expect({{}});
 }
 
 TEST(SoftmaxTest, RefusesAxisOutside) {
   const TestTensor x(BP_TYPE_F32, {2, 4});
-  EXPECT_NE(KernelCase(BP_OP_SOFTMAX).input(x).output(BP_TYPE_F32, {2, 4}).attr(BP_ATTR_AXIS, 2).refusal().find(
-                "axis is 2, wanted 0 to 1"),
+  EXPECT_NE(KernelCase(BP_OP_SOFTMAX)
+                .input(x)
+                .output(BP_TYPE_F32, {2, 4})
+                .attr(BP_ATTR_AXIS, 2)
+                .refusal()
+                .find("axis is 2, wanted 0 to 1"),
             std::string::npos);
 }
 
