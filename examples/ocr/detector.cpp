@@ -66,8 +66,8 @@ void sort_for_reading(std::vector<TextBox>& boxes) {
   // Boxes of nearly the same height form a line, within which x decides.
   for (auto first = boxes.begin(); first != boxes.end();) {
     const double top = first->corners[0].y;
-    const auto last = std::find_if(first, boxes.end(),
-                                   [top](const TextBox& box) { return box.corners[0].y - top > kSameLine; });
+    const auto last =
+        std::find_if(first, boxes.end(), [top](const TextBox& box) { return box.corners[0].y - top > kSameLine; });
     std::sort(first, last, [](const TextBox& a, const TextBox& b) { return a.corners[0].x < b.corners[0].x; });
     first = last;
   }

@@ -18,11 +18,11 @@ struct TextBox {
 };
 
 struct DetectorOptions {
-  uint32_t max_side = 960;         // larger pictures are scaled down
-  double pixel_threshold = 0.3;    // of the probability map
-  double box_threshold = 0.6;      // of a box's score
-  double grow_ratio = 1.6;         // outward distance = area * ratio / perimeter
-  double min_side = 3;             // of a region, in pixels of the map
+  uint32_t max_side = 960;       // larger pictures are scaled down
+  double pixel_threshold = 0.3;  // of the probability map
+  double box_threshold = 0.6;    // of a box's score
+  double grow_ratio = 1.6;       // outward distance = area * ratio / perimeter
+  double min_side = 3;           // of a region, in pixels of the map
 };
 
 class Detector {

@@ -95,7 +95,8 @@ bool contains(const Quad& quad, Point point) {
 Image crop(const Image& image, const Quad& rectangle) {
   const auto width = static_cast<uint32_t>(std::max(1L, std::lround(quad_width(rectangle))));
   const auto height = static_cast<uint32_t>(std::max(1L, std::lround(quad_height(rectangle))));
-  const Point right = (rectangle[1] - rectangle[0]) * (1.0 / width), down = (rectangle[3] - rectangle[0]) * (1.0 / height);
+  const Point right = (rectangle[1] - rectangle[0]) * (1.0 / width),
+              down = (rectangle[3] - rectangle[0]) * (1.0 / height);
   Image out(width, height);
   for (uint32_t y = 0; y < height; ++y)
     for (uint32_t x = 0; x < width; ++x) sample(image, rectangle[0] + right * x + down * y, out.pixel(x, y));

@@ -16,7 +16,7 @@ namespace {
 
 using namespace backplane;
 
-constexpr double kMinScore = 0.5;     // of a line worth reporting
+constexpr double kMinScore = 0.5;      // of a line worth reporting
 constexpr double kUprightRatio = 1.5;  // a crop that is taller than wide by this reads downwards
 
 struct FoundLine {
@@ -92,11 +92,10 @@ void print_json(const std::vector<Device*>& devices, const Models& models, const
   for (const Device* device : devices) names.push(Json::text(device->name()));
   for (const auto& [stage, usage] : stages(models)) stage_list.push(to_json(stage, *usage));
   for (const FoundLine& found : lines) line_list.push(to_json(found));
-  std::puts(Json::object({{"devices", std::move(names)},
-                          {"stages", std::move(stage_list)},
-                          {"lines", std::move(line_list)}})
-                .dump()
-                .c_str());
+  std::puts(
+      Json::object({{"devices", std::move(names)}, {"stages", std::move(stage_list)}, {"lines", std::move(line_list)}})
+          .dump()
+          .c_str());
 }
 
 void print_text(const std::vector<Device*>& devices, const Models& models, const std::vector<FoundLine>& lines) {

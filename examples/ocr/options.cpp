@@ -10,7 +10,7 @@ Result<Options> parse_options(int argc, const char* const* argv) {
   Options options;
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
-    std::string* const value = argument == "--models" ? &options.models
+    std::string* const value = argument == "--models"   ? &options.models
                                : argument == "--device" ? &options.devices
                                                         : nullptr;
     if (argument == "--json") {

@@ -32,23 +32,28 @@ void add_model(CLI::App& verb, ModelArguments& model) {
 
 void add_run(CLI::App& verb, RunArguments& run) {
   verb.add_option("--output", run.output_folder, "Writes each output to out-NAME.npy in this folder")->type_name("DIR");
-  verb.add_option("--compare", run.compare_folder,
-                  "Compares each output with out-NAME.npy in this folder; without --input, inputs come from in-NAME.npy")
+  verb.add_option(
+          "--compare", run.compare_folder,
+          "Compares each output with out-NAME.npy in this folder; without --input, inputs come from in-NAME.npy")
       ->type_name("DIR");
   verb.add_option("--atol", run.absolute_tolerance, "Absolute tolerance of --compare")
-      ->check(CLI::NonNegativeNumber)->capture_default_str();
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   verb.add_option("--rtol", run.relative_tolerance, "Relative tolerance of --compare")
-      ->check(CLI::NonNegativeNumber)->capture_default_str();
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   verb.add_option("--repeat", run.repeat, "Times this many runs, after one that warms up")
-      ->check(CLI::Range(1, 1000000))->type_name("N");
+      ->check(CLI::Range(1, 1000000))
+      ->type_name("N");
 }
 
 void add_common(CLI::App& app, CommonArguments& common) {
   add_list(app, "--plugin-path", common.plugin_paths, "A folder or file to look for plugins in, before all others")
       ->type_name("DIR");
-  common.log_spec = "warn";
+  common.log_spec = "error";  // what failed to load is told by `plugins`, not by every verb
   app.add_option("--log", common.log_spec, "Log lines on stderr: trace, debug, info, warn, error or off, by topic too")
-      ->type_name("LEVEL[,TOPIC=LEVEL]")->envname("BACKPLANE_LOG");
+      ->type_name("LEVEL[,TOPIC=LEVEL]")
+      ->envname("BACKPLANE_LOG");
   app.set_version_flag("--version", std::string("backplane ") + BACKPLANE_VERSION);
 }
 
@@ -66,7 +71,8 @@ std::variant<Arguments, int> parse_arguments(int argc, const char* const* argv) 
 
   CLI::App* devices = app.add_subcommand("devices", "Lists the devices, best first");
   CLI::App* plugins = app.add_subcommand("plugins", "Lists every plugin candidate and what became of it");
-  CLI::App* plan = app.add_subcommand("plan", "Shows how a model would run: splits, copies, memory, each node's device");
+  CLI::App* plan =
+      app.add_subcommand("plan", "Shows how a model would run: splits, copies, memory, each node's device");
   CLI::App* run = app.add_subcommand("run", "Runs a model");
   for (CLI::App* verb : {devices, plugins, plan, run}) add_json(*verb, arguments.common);
   for (CLI::App* verb : {plan, run}) add_model(*verb, arguments.model);

@@ -34,7 +34,8 @@ Status no_devices(const Runtime& runtime, const CommonArguments& arguments) {
     return failed_precondition(cat("no devices: none of the ", count, " plugin candidate", count == 1 ? "" : "s",
                                    " offers one; `backplane plugins` says why"));
   std::vector<std::string> places;
-  for (const SearchEntry& entry : search_path({arguments.plugin_paths, true, {}})) places.push_back(entry.path);
+  for (const SearchEntry& entry : search_path({arguments.plugin_paths, true, process_environment()}))
+    places.push_back(entry.path);
   return failed_precondition(cat("no devices: no plugin was found in ", join(places, ", "),
                                  "; name another folder with --plugin-path or BACKPLANE_PLUGIN_PATH"));
 }

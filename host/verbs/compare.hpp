@@ -22,12 +22,12 @@ struct Tolerance {
 struct Comparison {
   std::string name;
   int64_t elements = 0, mismatches = 0;
-  double max_absolute = 0;  // infinite where just one side is NaN or infinite
-  double max_relative = 0;  // over expected values other than 0
-  int64_t worst = -1;       // element furthest beyond (or nearest to) the tolerance; -1 = there are no elements
-  std::string worst_index;  // "[0, 2, 17]"
+  double max_absolute = 0;       // infinite where just one side is NaN or infinite
+  double max_relative = 0;       // over expected values other than 0
+  int64_t worst = -1;            // element furthest beyond (or nearest to) the tolerance; -1 = there are no elements
+  std::string worst_index;       // "[0, 2, 17]"
   double got = 0, expected = 0;  // there
-  std::string fault;        // another type or shape: nothing was compared
+  std::string fault;             // another type or shape: nothing was compared
 
   bool fits() const { return fault.empty() && mismatches == 0; }
   // "output y: fits, 20 elements, max abs 1e-7 ..."

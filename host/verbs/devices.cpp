@@ -26,9 +26,7 @@ std::vector<std::string> capabilities(const Device& device) {
 
 std::string memory_text(std::optional<uint64_t> bytes) { return bytes ? bytes_text(*bytes) : "unknown"; }
 
-Json memory_json(std::optional<uint64_t> bytes) {
-  return bytes ? Json::integer(static_cast<int64_t>(*bytes)) : Json();
-}
+Json memory_json(std::optional<uint64_t> bytes) { return bytes ? Json::integer(static_cast<int64_t>(*bytes)) : Json(); }
 
 // Figures that a device cannot tell are unknown, not a reason to leave the device out.
 MemoryStats memory_of(const Device& device) {

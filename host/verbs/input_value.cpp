@@ -56,8 +56,8 @@ Result<HostTensor> filled(const OnnxInput& input, const std::optional<Shape>& sh
                           bool random) {
   const std::optional<Shape> known = known_shape(input, shape);
   if (!known)
-    return invalid_argument(cat("input ", input.to_string(), " has open dimensions: give ", word,
-                                ":1,2,3 with its extents, or --shape"));
+    return invalid_argument(
+        cat("input ", input.to_string(), " has open dimensions: give ", word, ":1,2,3 with its extents, or --shape"));
   BP_TRY_ASSIGN(HostTensor tensor, HostTensor::zeros(input.dtype, *known));
   if (!random) return tensor;
   std::mt19937_64 engine(hash_text(input.name));
@@ -137,8 +137,7 @@ Result<HostTensor> read_image_value(const OnnxInput& input, const std::optional<
                       request.scaling);
 }
 
-Result<HostTensor> read_file_value(const OnnxInput& input, const std::optional<Shape>& shape,
-                                   const std::string& text) {
+Result<HostTensor> read_file_value(const OnnxInput& input, const std::optional<Shape>& shape, const std::string& text) {
   BP_TRY_ASSIGN(const ImageRequest request, parse_image_request(text));
   for (const char* suffix : {".png", ".jpg", ".jpeg"})
     if (has_suffix(request.path, suffix)) return read_image_value(input, shape, request);
@@ -165,8 +164,7 @@ Status flatten(const Json& value, size_t depth, Shape& shape, std::vector<const 
 Result<HostTensor> parse_literal(const OnnxInput& input, const std::optional<Shape>& shape, const std::string& text) {
   const std::string option = cat("--input ", input.name, "=", text);
   const Result<Json> json = parse_json(text, option, {kMaxLiteralBytes, 32});
-  if (!json.ok())
-    return usage_error(cat(option, ": neither @file, shape:..., random:... nor numbers; see --help"));
+  if (!json.ok()) return usage_error(cat(option, ": neither @file, shape:..., random:... nor numbers; see --help"));
   Shape extents;
   std::vector<const Json*> items;
   if (const Status status = flatten(*json, 0, extents, items); !status.ok()) return status.with_context(option);

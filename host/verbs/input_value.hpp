@@ -29,6 +29,7 @@ Result<Shape> parse_shape(const std::string& text);
 
 // The value that `text` stands for; `shape` is what --shape says of the input, if it does. Errors: usage_error for a
 // form that is none of the above; what reading the file reports; invalid_argument for what the input cannot take.
-Result<HostTensor> parse_input_value(const OnnxInput& input, const std::optional<Shape>& shape, const std::string& text);
+Result<HostTensor> parse_input_value(const OnnxInput& input, const std::optional<Shape>& shape,
+                                     const std::string& text);
 
 }  // namespace backplane::cli

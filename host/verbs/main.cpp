@@ -1,6 +1,7 @@
 // The `backplane` program.
 #include <cstdio>
 #include <exception>
+#include <string>
 
 #include "verbs.hpp"
 
@@ -9,10 +10,14 @@ namespace {
 
 Result<ExitCode> perform(const Arguments& arguments) {
   switch (arguments.verb) {
-    case Verb::devices: return list_devices(arguments);
-    case Verb::plugins: return list_plugins(arguments);
-    case Verb::plan: return show_plan(arguments);
-    case Verb::run: return run_model(arguments);
+    case Verb::devices:
+      return list_devices(arguments);
+    case Verb::plugins:
+      return list_plugins(arguments);
+    case Verb::plan:
+      return show_plan(arguments);
+    case Verb::run:
+      return run_model(arguments);
   }
   return internal_error("a verb without an action");
 }
@@ -23,7 +28,9 @@ int program(int argc, const char* const* argv) {
   const Result<ExitCode> code = perform(std::get<Arguments>(parsed));
   if (code.ok()) return static_cast<int>(*code);
   std::fflush(stdout);
-  std::fprintf(stderr, "backplane: %s\n", code.status().message().c_str());
+  std::string message = code.status().message();
+  while (!message.empty() && message.back() == '\n') message.pop_back();
+  std::fprintf(stderr, "backplane: %s\n", message.c_str());
   return static_cast<int>(exit_code(code.status()));
 }
 

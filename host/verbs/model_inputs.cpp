@@ -47,9 +47,9 @@ Status read_values(const Inputs& inputs, const std::vector<std::string>& argumen
     BP_TRY_ASSIGN(const NamedText named, split_named(argument, "--input"));
     BP_TRY_ASSIGN(const OnnxInput* const input, find_input(inputs, named.name, "--input"));
     const auto shape = shapes.find(named.name);
-    BP_TRY_ASSIGN(HostTensor value, parse_input_value(*input, shape == shapes.end() ? std::nullopt
-                                                                                    : std::optional(shape->second),
-                                                      named.text));
+    BP_TRY_ASSIGN(
+        HostTensor value,
+        parse_input_value(*input, shape == shapes.end() ? std::nullopt : std::optional(shape->second), named.text));
     if (!values.emplace(named.name, std::move(value)).second)
       return usage_error(cat("--input ", named.name, " is given twice"));
   }
@@ -70,8 +70,8 @@ Status check_all_given(const Inputs& inputs, const std::map<std::string, HostTen
   std::copy_if(inputs.begin(), inputs.end(), std::back_inserter(missing),
                [&](const OnnxInput& input) { return values.count(input.name) == 0; });
   if (missing.empty()) return ok_status();
-  return invalid_argument(cat("no value for ", list_text(missing), "; give each with --input NAME=VALUE, such as --input ",
-                              missing[0].name, "=@file.npy"));
+  return invalid_argument(cat("no value for ", list_text(missing),
+                              "; give each with --input NAME=VALUE, such as --input ", missing[0].name, "=@file.npy"));
 }
 
 }  // namespace

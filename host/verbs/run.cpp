@@ -181,8 +181,7 @@ Result<ExitCode> run_model(const Arguments& arguments) {
   BP_TRY_ASSIGN(const auto runtime, open_runtime(arguments.common));
   BP_TRY_ASSIGN(const Targets targets, select_targets(*runtime, arguments));
   BP_TRY_ASSIGN(const LoadedModel loaded, load_model(arguments.model, InputsNeeded::values, run.compare_folder));
-  BP_TRY_ASSIGN(const auto session,
-                Session::prepare(*runtime, loaded.model.graph, targets.devices, targets.options));
+  BP_TRY_ASSIGN(const auto session, Session::prepare(*runtime, loaded.model.graph, targets.devices, targets.options));
   BP_TRY(set_inputs(*session, loaded.values));
 
   RunResult result;

@@ -20,7 +20,8 @@ long double half_value(uint16_t bits) {
   const int mantissa = bits & 0x3ff;
   long double value;
   if (exponent == 0x1f)
-    value = mantissa == 0 ? std::numeric_limits<long double>::infinity() : std::numeric_limits<long double>::quiet_NaN();
+    value =
+        mantissa == 0 ? std::numeric_limits<long double>::infinity() : std::numeric_limits<long double>::quiet_NaN();
   else if (exponent == 0)
     value = std::ldexp(static_cast<long double>(mantissa), kHalfMinExponent - kHalfMantissaBits);
   else
@@ -53,7 +54,8 @@ Status set_integer(HostTensor& tensor, int64_t index, const Json& value) {
   if (!value.is(Json::Kind::integer))
     return invalid_argument(cat("a ", value.kind_name(), " where ", type_name(tensor.dtype()), " is wanted"));
   const int64_t number = value.as_integer();
-  const bool too_low = std::is_unsigned_v<T> ? number < 0 : number < static_cast<int64_t>(std::numeric_limits<T>::min());
+  const bool too_low =
+      std::is_unsigned_v<T> ? number < 0 : number < static_cast<int64_t>(std::numeric_limits<T>::min());
   const bool too_high = sizeof(T) < 8 && number > static_cast<int64_t>(std::numeric_limits<T>::max());
   if (too_low || too_high) return invalid_argument(cat(number, " does not fit ", type_name(tensor.dtype())));
   tensor.mutable_data<T>()[index] = static_cast<T>(number);
@@ -65,10 +67,17 @@ Status set_float(HostTensor& tensor, int64_t index, const Json& value) {
     return invalid_argument(cat("a ", value.kind_name(), " where ", type_name(tensor.dtype()), " is wanted"));
   const double number = value.as_number();
   switch (tensor.dtype()) {
-    case DType::kF64: tensor.mutable_data<double>()[index] = number; break;
-    case DType::kF16: tensor.mutable_data<uint16_t>()[index] = half_bits(number); break;
-    case DType::kBF16: tensor.mutable_data<uint16_t>()[index] = bfloat_bits(number); break;
-    default: tensor.mutable_data<float>()[index] = static_cast<float>(number);
+    case DType::kF64:
+      tensor.mutable_data<double>()[index] = number;
+      break;
+    case DType::kF16:
+      tensor.mutable_data<uint16_t>()[index] = half_bits(number);
+      break;
+    case DType::kBF16:
+      tensor.mutable_data<uint16_t>()[index] = bfloat_bits(number);
+      break;
+    default:
+      tensor.mutable_data<float>()[index] = static_cast<float>(number);
   }
   return ok_status();
 }
@@ -84,35 +93,58 @@ Status set_bool(HostTensor& tensor, int64_t index, const Json& value) {
 
 long double element(const HostTensor& tensor, int64_t index) {
   switch (tensor.dtype()) {
-    case DType::kF64: return tensor.data<double>()[index];
-    case DType::kF32: return tensor.data<float>()[index];
-    case DType::kF16: return half_value(tensor.data<uint16_t>()[index]);
-    case DType::kBF16: return std::bit_cast<float>(static_cast<uint32_t>(tensor.data<uint16_t>()[index]) << 16);
-    case DType::kI64: return static_cast<long double>(tensor.data<int64_t>()[index]);
-    case DType::kI32: return tensor.data<int32_t>()[index];
-    case DType::kI16: return tensor.data<int16_t>()[index];
-    case DType::kI8: return tensor.data<int8_t>()[index];
-    case DType::kU64: return static_cast<long double>(tensor.data<uint64_t>()[index]);
-    case DType::kU32: return tensor.data<uint32_t>()[index];
-    case DType::kU16: return tensor.data<uint16_t>()[index];
+    case DType::kF64:
+      return tensor.data<double>()[index];
+    case DType::kF32:
+      return tensor.data<float>()[index];
+    case DType::kF16:
+      return half_value(tensor.data<uint16_t>()[index]);
+    case DType::kBF16:
+      return std::bit_cast<float>(static_cast<uint32_t>(tensor.data<uint16_t>()[index]) << 16);
+    case DType::kI64:
+      return static_cast<long double>(tensor.data<int64_t>()[index]);
+    case DType::kI32:
+      return tensor.data<int32_t>()[index];
+    case DType::kI16:
+      return tensor.data<int16_t>()[index];
+    case DType::kI8:
+      return tensor.data<int8_t>()[index];
+    case DType::kU64:
+      return static_cast<long double>(tensor.data<uint64_t>()[index]);
+    case DType::kU32:
+      return tensor.data<uint32_t>()[index];
+    case DType::kU16:
+      return tensor.data<uint16_t>()[index];
     case DType::kU8:
-    case DType::kBOOL: return tensor.data<uint8_t>()[index];
-    default: return std::numeric_limits<long double>::quiet_NaN();
+    case DType::kBOOL:
+      return tensor.data<uint8_t>()[index];
+    default:
+      return std::numeric_limits<long double>::quiet_NaN();
   }
 }
 
 Status set_element(HostTensor& tensor, int64_t index, const Json& value) {
   switch (tensor.dtype()) {
-    case DType::kI64: return set_integer<int64_t>(tensor, index, value);
-    case DType::kI32: return set_integer<int32_t>(tensor, index, value);
-    case DType::kI16: return set_integer<int16_t>(tensor, index, value);
-    case DType::kI8: return set_integer<int8_t>(tensor, index, value);
-    case DType::kU64: return set_integer<uint64_t>(tensor, index, value);
-    case DType::kU32: return set_integer<uint32_t>(tensor, index, value);
-    case DType::kU16: return set_integer<uint16_t>(tensor, index, value);
-    case DType::kU8: return set_integer<uint8_t>(tensor, index, value);
-    case DType::kBOOL: return set_bool(tensor, index, value);
-    default: return set_float(tensor, index, value);
+    case DType::kI64:
+      return set_integer<int64_t>(tensor, index, value);
+    case DType::kI32:
+      return set_integer<int32_t>(tensor, index, value);
+    case DType::kI16:
+      return set_integer<int16_t>(tensor, index, value);
+    case DType::kI8:
+      return set_integer<int8_t>(tensor, index, value);
+    case DType::kU64:
+      return set_integer<uint64_t>(tensor, index, value);
+    case DType::kU32:
+      return set_integer<uint32_t>(tensor, index, value);
+    case DType::kU16:
+      return set_integer<uint16_t>(tensor, index, value);
+    case DType::kU8:
+      return set_integer<uint8_t>(tensor, index, value);
+    case DType::kBOOL:
+      return set_bool(tensor, index, value);
+    default:
+      return set_float(tensor, index, value);
   }
 }
 

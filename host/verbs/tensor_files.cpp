@@ -9,7 +9,8 @@ namespace backplane::cli {
 
 std::string tensor_file_name(std::string_view prefix, std::string_view name) {
   std::string file = cat(prefix, name, ".npy");
-  std::replace_if(file.begin(), file.end(), [](char c) { return c == '/' || c == ':'; }, '_');
+  std::replace_if(
+      file.begin(), file.end(), [](char c) { return c == '/' || c == ':'; }, '_');
   return file;
 }
 

@@ -32,8 +32,8 @@ std::string failure() {
 
 Status check_size(uint64_t bytes, const std::string& name) {
   if (bytes <= kMaxFileBytes) return ok_status();
-  return invalid_argument(cat("'", name, "' has ", bytes_text(bytes), "; images may have at most ",
-                              bytes_text(kMaxFileBytes)));
+  return invalid_argument(
+      cat("'", name, "' has ", bytes_text(bytes), "; images may have at most ", bytes_text(kMaxFileBytes)));
 }
 
 }  // namespace
@@ -46,8 +46,8 @@ Result<Image> parse_image(std::string_view bytes, const std::string& name) {
   if (!stbi_info_from_memory(data, size, &width, &height, &channels))
     return invalid_argument(cat("'", name, "' is not a PNG or JPEG image: ", failure()));
   if (width <= 0 || height <= 0 || static_cast<uint64_t>(width) * static_cast<uint64_t>(height) > kMaxImagePixels)
-    return invalid_argument(cat("'", name, "' has ", width, " x ", height, " pixels; at most ", kMaxImagePixels,
-                                " are read"));
+    return invalid_argument(
+        cat("'", name, "' has ", width, " x ", height, " pixels; at most ", kMaxImagePixels, " are read"));
   const std::unique_ptr<stbi_uc, void (*)(void*)> pixels(
       stbi_load_from_memory(data, size, &width, &height, &channels, 3), stbi_image_free);
   if (!pixels) return invalid_argument(cat("'", name, "' is damaged: ", failure()));

@@ -1,0 +1,159 @@
+"""`backplane run` and `backplane plan`: values, files, comparisons, and every bad input."""
+import unittest
+
+import onnx_writer as onnx
+from program import DATA, FAKE, MISSING, OK, PROBLEMS, USAGE, ProgramTest
+
+WORLD = FAKE / "fake-two"
+
+
+def relu_model():
+    return onnx.model([onnx.node("Relu", ["x"], ["h"], "first"), onnx.node("Neg", ["h"], ["y"], "second")],
+                      [onnx.value_info("x", ["N", 2])], [onnx.value_info("y", ["N", 2])])
+
+
+class Models(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.model = self.write("relu.onnx", relu_model())
+
+    def run_world(self, *arguments):
+        return self.run_program(*arguments, path=WORLD)
+
+
+class Run(Models):
+    def outputs(self, *arguments):
+        folder = self.folder / "out"
+        outcome = self.run_world("run", self.model, "--output", folder, *arguments)
+        self.assertEqual(outcome.code, OK, str(outcome))
+        return onnx.read_npy((folder / "out-y.npy").read_bytes())
+
+    def test_numbers_and_files_as_inputs(self):
+        self.assertEqual(self.outputs("--input", "x=[[1, -2], [3, 0.5]]"), [-1, 0, -3, -0.5])
+        values = self.write("x.npy", onnx.npy([4, -4], (1, 2)))
+        self.assertEqual(self.outputs("--input", f"x=@{values}"), [-4, 0])
+        self.assertEqual(self.outputs("--input", "x=shape:1,2"), [0, 0])
+        self.assertEqual(self.outputs("--input", "x=zeros", "--shape", "x=1,2"), [0, 0])
+        first = self.outputs("--input", "x=random:2,2")
+        self.assertEqual(first, self.outputs("--input", "x=random", "--shape", "x=2,2"))
+        self.assertEqual(len(set(first)), 4)
+
+    def test_nodes_can_be_pinned_to_devices(self):
+        devices = [d["name"] for d in self.run_world("devices", "--json").json()]
+        self.assertEqual(len(devices), 2)
+        pins = ["--pin", f"first={devices[1]}", "--pin", f"1={devices[0]}"]
+        plan = self.run_world("plan", self.model, "--shape", "x=1,2", "--json", *pins)
+        self.assertEqual(plan.code, OK, str(plan))
+        self.assertEqual([(n["device"], n["cause"]) for n in plan.json()["nodes"]],
+                         [(devices[1], "pin"), (devices[0], "pin")])
+        self.assertEqual(self.outputs("--input", "x=[[1, -2]]", *pins), [-1, 0])
+        outcome = self.run_world("run", self.model, "--input", "x=[[1, -2]]", "--json", *pins)
+        self.assertEqual(outcome.json()["splits"], 2)
+
+    def test_summary(self):
+        outcome = self.run_world("run", self.model, "--input", "x=[[1, -2]]", "--repeat", "3")
+        self.assertEqual(outcome.code, OK, str(outcome))
+        self.assertIn("over 3 runs", outcome.out)
+        self.assertIn("f32 [1, 2]", outcome.out)
+        result = self.run_world("run", self.model, "--input", "x=[[1, -2]]", "--repeat", "3", "--json").json()
+        self.assertEqual(result["runs"], 3)
+        self.assertEqual([(o["name"], o["shape"], o["min"], o["max"]) for o in result["outputs"]],
+                         [("y", [1, 2], -1, 0)])
+
+    def test_plan_as_a_table(self):
+        outcome = self.run_world("plan", self.model, "--shape", "x=1,2")
+        self.assertEqual(outcome.code, OK, str(outcome))
+        for text in ("SPLIT", "POOL", "PEAK", "BOUND", "CAUSE", "relu", "first"):
+            self.assertIn(text, outcome.out)
+
+
+class Compare(Models):
+    def compare(self, values, *arguments, shape=(1, 2)):
+        golden = self.folder / "golden"
+        golden.mkdir(exist_ok=True)
+        (golden / "in-x.npy").write_bytes(onnx.npy([1, float("nan")], (1, 2)))
+        if values is not None:
+            (golden / "out-y.npy").write_bytes(onnx.npy(values, shape))
+        return self.run_world("run", self.model, "--compare", golden, *arguments)
+
+    def test_what_fits(self):
+        outcome = self.compare([-1.00005, float("nan")])
+        self.assertEqual(outcome.code, OK, str(outcome))
+        self.assertIn("output y: fits", outcome.out)
+
+    def test_what_differs(self):
+        for values in ([-1.1, float("nan")], [-1, 0], [float("nan"), float("nan")], [float("-inf"), float("nan")]):
+            outcome = self.compare(values)
+            self.assertEqual(outcome.code, PROBLEMS, str(outcome))
+            self.assertIn("output y: DIFFERS", outcome.out)
+        self.assertIn("worst at [0, 0]", outcome.out)
+
+    def test_tolerances(self):
+        self.assertEqual(self.compare([-1.1, float("nan")], "--atol", "0.2").code, OK)
+        self.assertEqual(self.compare([-1.1, float("nan")], "--rtol", "0.2").code, OK)
+        self.assertEqual(self.compare([-1.00005, float("nan")], "--atol", "0", "--rtol", "0").code, PROBLEMS)
+
+    def test_another_shape_differs(self):
+        outcome = self.compare([-1, float("nan")], shape=(2, 1))
+        self.assertEqual(outcome.code, PROBLEMS)
+        self.assertIn("expected f32 [2, 1]", outcome.out)
+
+    def test_missing_and_left_over_files(self):
+        self.assert_fails(self.compare(None), MISSING, "out-y.npy")
+        (self.folder / "golden" / "out-z.npy").write_bytes(b"")
+        self.assert_fails(self.compare([-1, float("nan")]), PROBLEMS, "out-z.npy", "no output")
+
+
+class BadInputs(Models):
+    def fails(self, code, *texts, arguments=(), model=None):
+        self.assert_fails(self.run_world("run", model or self.model, *arguments), code, *texts)
+
+    def test_models(self):
+        self.fails(MISSING, "none.onnx", model="none.onnx")
+        self.fails(PROBLEMS, "text.onnx", model=self.write("text.onnx", "this is no model"))
+        self.fails(PROBLEMS, "empty.onnx", model=self.write("empty.onnx", ""))
+        self.fails(PROBLEMS, "half.onnx", model=self.write("half.onnx", relu_model()[:-20]))
+
+    def test_an_unsupported_op_names_op_and_node(self):
+        model = onnx.model([onnx.node("Frobnicate", ["x"], ["y"], "the-node")], [onnx.value_info("x", [1])],
+                           [onnx.value_info("y", [1])])
+        outcome = self.run_world("run", self.write("op.onnx", model), "--input", "x=1")
+        self.assertEqual((outcome.code, outcome.out), (PROBLEMS, ""), str(outcome))
+        for text in ("backplane: ", "op.onnx", "Frobnicate", "the-node"):
+            self.assertIn(text, outcome.err)
+
+    def test_inputs_that_are_missing_or_unknown(self):
+        self.fails(PROBLEMS, "no value for x: f32 [N, 2]", "--input")
+        self.fails(PROBLEMS, "no such input", "it has x: f32 [N, 2]", arguments=["--input", "z=1"])
+        self.fails(PROBLEMS, "no such input", arguments=["--shape", "z=1"])
+
+    def test_wrong_types_and_shapes(self):
+        whole = self.write("i8.npy", onnx.npy([1, 2], (1, 2), "<i8"))
+        self.fails(PROBLEMS, "x", "i64", arguments=["--input", f"x=@{whole}"])
+        wide = self.write("wide.npy", onnx.npy([1, 2, 3], (1, 3)))
+        self.fails(PROBLEMS, "x", "[1, 3]", arguments=["--input", f"x=@{wide}"])
+        self.fails(PROBLEMS, "x", arguments=["--input", "x=[1, 2]"])
+        self.fails(PROBLEMS, "different lengths", arguments=["--input", "x=[[1, 2], [3]]"])
+
+    def test_damaged_files(self):
+        cut = self.write("cut.npy", onnx.npy([1, 2], (1, 2))[:-1])
+        self.fails(PROBLEMS, "cut.npy", "truncated", arguments=["--input", f"x=@{cut}"])
+        self.fails(MISSING, "none.npy", arguments=["--input", "x=@none.npy"])
+        self.fails(PROBLEMS, "cannot take an image", arguments=["--input", f"x=@{DATA / 'pixels.png'}"])
+
+    def test_forms_that_are_none(self):
+        for value in ("x", "x=", "=1", "x=one", "x=@file.txt", "x=shape:1,a", "x=random:-1"):
+            self.fails(USAGE, arguments=["--input", value])
+        self.fails(USAGE, "twice", arguments=["--input", "x=[[1,2]]", "--input", "x=[[1,2]]"])
+        self.fails(PROBLEMS, "open dimensions", arguments=["--input", "x=random"])
+
+    def test_pins(self):
+        good = ["--input", "x=[[1, 2]]"]
+        name = self.run_world("devices", "--json").json()[0]["name"]
+        self.fails(USAGE, "NODE=DEVICE", arguments=[*good, "--pin", "first"])
+        self.fails(MISSING, "gpu7", arguments=[*good, "--pin", "first=gpu7"])
+        self.fails(PROBLEMS, "frist", arguments=[*good, "--pin", f"frist={name}"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,21 @@
+#include "table.hpp"
+
+#include <gtest/gtest.h>
+
+namespace backplane::cli {
+namespace {
+
+TEST(Table, AlignsColumnsByCharacters) {
+  Table table({"NAME", "BYTES", "TEXT"});
+  table.align_right({1});
+  table.add({"é", "7", "a"});
+  table.add({"long-name", "1024", ""});
+  EXPECT_EQ(table.to_string(),
+            "NAME       BYTES  TEXT\n"
+            "é              7  a\n"
+            "long-name   1024\n");
+  EXPECT_EQ(table.to_string(true).rfind("\x1b[1mNAME", 0), 0u);
+}
+
+}  // namespace
+}  // namespace backplane::cli

@@ -1,0 +1,19 @@
+#include "tensor_files.hpp"
+
+#include <gtest/gtest.h>
+
+namespace backplane::cli {
+namespace {
+
+TEST(TensorFiles, NamesHoldNoSeparators) { EXPECT_EQ(tensor_file_name("out-", "a/b::c"), "out-a_b__c.npy"); }
+
+TEST(TensorFiles, FindsNamesThatKeepTheirColons) {
+  const std::string folder = BACKPLANE_TEST_DATA "/golden/wakeword";
+  EXPECT_EQ(find_tensor_file(folder, "in-", "onnx::Flatten_0"), folder + "/in-onnx::Flatten_0.npy");
+  EXPECT_EQ(find_tensor_file(folder, "out-", "39"), folder + "/out-39.npy");
+  EXPECT_EQ(find_tensor_file(folder, "out-", "none"), "");
+  EXPECT_EQ(find_tensor_file(folder, "../wakeword/out-", "39"), "") << "names never leave the folder";
+}
+
+}  // namespace
+}  // namespace backplane::cli
