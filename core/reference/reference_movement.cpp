@@ -1,4 +1,5 @@
 // copy, cast, concat, pad, tile, gather, reverse. All but cast move bytes, in time linear in the output.
+#include <algorithm>
 #include <cstring>
 #include <string>
 
@@ -73,7 +74,7 @@ Outputs reverse(const Call& call) {
     for (int64_t i = 0; i < x.shape()[axis]; ++i) sources[axis].push_back(i);
   for (const int64_t axis : call.attrs.i64s(BP_ATTR_AXES)) {
     AxisSources& source = sources[static_cast<size_t>(axis)];
-    source.assign(source.rbegin(), source.rend());
+    std::reverse(source.begin(), source.end());
   }
   return single(take(x, sources, {}));
 }
