@@ -1,0 +1,140 @@
+// Files and requests that must be refused, with a message that helps.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "model_writer.hpp"
+
+namespace backplane::onnx_import {
+namespace {
+
+using ::testing::HasSubstr;
+
+Model add_model() {
+  return {"", 13, "", {{make_node("Add", {"pixels", "c"}, {"y"})}, {{"c", f32s({128}, std::vector<float>(128, 1))}},
+                       {make_input("pixels", DType::kF32, {128})}, {"y"}}};
+}
+
+Status import_bytes(const std::string& bytes, const std::string& folder = "") {
+  return import_onnx_bytes(bytes, "test.onnx", folder, {}).status();
+}
+
+TEST(OnnxErrors, TruncatedAnywhere) {
+  const std::string bytes = write_model(add_model());
+  ASSERT_TRUE(import_bytes(bytes).ok());
+  for (size_t length = 0; length < bytes.size(); length += 64) {
+    const Status status = import_bytes(bytes.substr(0, length));
+    EXPECT_EQ(status.code(), Code::invalid_argument) << length;
+    EXPECT_THAT(status.message(), HasSubstr("test.onnx"));
+  }
+}
+
+TEST(OnnxErrors, NotOnnx) {
+  EXPECT_THAT(import_bytes("").message(), HasSubstr("empty"));
+  EXPECT_THAT(import_bytes("this is no model at all").message(), HasSubstr("not an ONNX model"));
+  EXPECT_EQ(import_onnx("no/such/file.onnx", {}).status().code(), Code::not_found);
+}
+
+TEST(OnnxErrors, OpsetOutsideTheRange) {
+  for (const int64_t opset : {6, 23}) {
+    Model model = add_model();
+    model.opset = opset;
+    EXPECT_THAT(import_model(model).status().message(), HasSubstr("opset " + std::to_string(opset)));
+  }
+}
+
+TEST(OnnxErrors, AbsurdSizesCostNoMemory) {
+  for (const std::vector<int64_t>& shape : {std::vector<int64_t>{int64_t{1} << 40}, {INT64_MAX, INT64_MAX}, {-4}}) {
+    EXPECT_EQ(import_bytes(write_model(add_model(), {"", shape})).code(), Code::invalid_argument) << shape[0];
+  }
+}
+
+TEST(OnnxErrors, AllUnsupportedOpsAtOnce) {
+  Model model{"", 13, "", {{make_node("Frobnicate", {"x"}, {"a"}), make_node("NonZero", {"x"}, {"b"}),
+                            make_node("Attention", {"a"}, {"y"}), make_node("Loop", {"", "", "b"}, {"l"})},
+                           {}, {make_input("x", DType::kF32, {2})}, {"y"}}};
+  model.graph.nodes[2].domain = "com.example";
+  const Status status = import_model(model).status();
+  EXPECT_EQ(status.code(), Code::unimplemented);
+  for (const char* part : {"Frobnicate (opset 13) in 1 node: 'make_a'", "NonZero", "com.example.Attention", "Loop"}) {
+    EXPECT_THAT(status.message(), HasSubstr(part));
+  }
+}
+
+TEST(OnnxErrors, WrongNameTypeAndShape) {
+  const auto message = [](const OnnxImportOptions& options) {
+    const auto made = import_model(add_model(), options);
+    EXPECT_EQ(made.status().code(), Code::invalid_argument);
+    return made.status().message();
+  };
+  EXPECT_THAT(message({{{"pixel", {128}}}, {}}), HasSubstr("did you mean 'pixels'"));
+  EXPECT_THAT(message({{}, {{"pixels", i64s({1}, {1})}}}), HasSubstr("type f32"));
+  EXPECT_THAT(message({{{"pixels", {127}}}, {}}), HasSubstr("[127]"));
+  EXPECT_THAT(message({{{"pixels", {128, 1}}}, {}}), HasSubstr("[128, 1]"));
+}
+
+TEST(OnnxErrors, OpenDimensionsOfAllInputs) {
+  OnnxInput any = make_input("z", DType::kF32, {});
+  any.has_shape = false;
+  const Model model{"", 13, "", {{make_node("Neg", {"x"}, {"y"})}, {},
+                                 {make_input("x", DType::kF32, {-1, 3, -1}), any}, {"y"}}};
+  const Status status = import_model(model).status();
+  EXPECT_THAT(status.message(), HasSubstr("x: f32 [d0, 3, d2] (axes 0, 2)"));
+  EXPECT_THAT(status.message(), HasSubstr("z: f32 of any rank"));
+}
+
+TEST(OnnxErrors, BrokenGraphs) {
+  Model undefined = add_model();
+  undefined.graph.nodes[0].inputs[1] = "ghost";
+  EXPECT_THAT(import_model(undefined).status().message(), HasSubstr("'ghost' is used before anything makes it"));
+  Model absent = add_model();
+  absent.graph.nodes[0].inputs.pop_back();
+  EXPECT_THAT(import_model(absent).status().message(), HasSubstr("input 1 is absent"));
+  Model twice = add_model();
+  twice.graph.nodes.push_back(twice.graph.nodes[0]);
+  EXPECT_THAT(import_model(twice).status().message(), HasSubstr("defined twice"));
+  Model wrong_kind = add_model();
+  wrong_kind.graph.nodes[0] = make_node("LeakyRelu", {"pixels"}, {"y"}, {{"alpha", int64_t{1}}});
+  EXPECT_THAT(import_model(wrong_kind).status().message(), HasSubstr("attribute 'alpha' must be a float"));
+}
+
+class ExternalData : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
+    folder_ = std::filesystem::path(::testing::TempDir()) / (std::string("onnx_external_") + info->name());
+    std::filesystem::create_directories(folder_ / "inner");
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  void write_weights(const std::filesystem::path& path, size_t bytes) {
+    std::ofstream(path, std::ios::binary) << std::string(bytes, '\0');
+  }
+  Status import_at(const std::string& location) {
+    return import_bytes(write_model(add_model(), {location, {}}), (folder_ / "inner").string());
+  }
+  std::filesystem::path folder_;
+};
+
+TEST_F(ExternalData, IsReadFromTheModelsFolder) {
+  write_weights(folder_ / "inner/weights.bin", 512);
+  EXPECT_TRUE(import_at("weights.bin").ok()) << import_at("weights.bin").to_string();
+  EXPECT_EQ(import_at("missing.bin").code(), Code::not_found);
+}
+
+TEST_F(ExternalData, MayNotLeaveTheModelsFolder) {
+  write_weights(folder_ / "weights.bin", 512);
+  std::filesystem::create_symlink(folder_ / "weights.bin", folder_ / "inner/link.bin");
+  EXPECT_THAT(import_at("../weights.bin").message(), HasSubstr("outside"));
+  EXPECT_THAT(import_at("link.bin").message(), HasSubstr("outside"));
+  EXPECT_THAT(import_at((folder_ / "weights.bin").string()).message(), HasSubstr("relative"));
+}
+
+TEST_F(ExternalData, MustHoldTheWholeTensor) {
+  write_weights(folder_ / "inner/weights.bin", 511);
+  EXPECT_THAT(import_at("weights.bin").message(), HasSubstr("needs 512 bytes, found 511"));
+}
+
+}  // namespace
+}  // namespace backplane::onnx_import
