@@ -54,8 +54,9 @@ class KernelCase {
   KernelCase& unwanted();                             // an output that nobody reads
   KernelCase& attr(uint32_t key, NodeGraph::Attr value);
   KernelCase& attr(uint32_t key, int value) { return attr(key, NodeGraph::Attr(int64_t{value})); }
+  KernelCase& attr(uint32_t key, int64_t value) { return attr(key, NodeGraph::Attr(value)); }
   KernelCase& attr(uint32_t key, double value) { return attr(key, NodeGraph::Attr(value)); }
-  KernelCase& attr(uint32_t key, const char* value) { return attr(key, std::string(value)); }
+  KernelCase& attr(uint32_t key, const char* value) { return attr(key, NodeGraph::Attr(std::string(value))); }
   KernelCase& version(uint32_t op_version);
 
   // Prepares, runs with 1 to 4 workers, and compares every wanted output, in order (unwanted ones have no entry).
