@@ -125,8 +125,8 @@ Result<TensorId> Emitter::reshape(TensorId x, std::span<const int64_t> shape) {
   // A constant that is not dense: the builder has put in a copy, which a new constant saves.
   if (made.ok() && is_constant(x) && builder_.constant_value(*made).is_null()) {
     const HostTensor value = builder_.constant_value(x);
-    BP_TRY_ASSIGN(HostTensor dense, HostTensor::borrow(value.dtype(), {shape.begin(), shape.end()}, value.bytes(),
-                                                       value.keeper()));
+    BP_TRY_ASSIGN(HostTensor dense,
+                  HostTensor::borrow(value.dtype(), {shape.begin(), shape.end()}, value.bytes(), value.keeper()));
     return constant(std::move(dense));
   }
   return made;
@@ -146,8 +146,8 @@ Result<TensorId> Emitter::broadcast(TensorId x, std::span<const int64_t> shape) 
 
 Result<HostTensor> Emitter::constant_value(TensorId x) {
   if (origins_[x].runtime) {
-    return unimplemented(cat("it needs the value of ", builder_.tensor_text(x),
-                             " at import, but that value depends on run-time data"));
+    return unimplemented(
+        cat("it needs the value of ", builder_.tensor_text(x), " at import, but that value depends on run-time data"));
   }
   if (!is_constant(x)) {
     needed_.insert(origins_[x].candidates.begin(), origins_[x].candidates.end());

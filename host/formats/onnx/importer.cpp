@@ -90,8 +90,7 @@ Status Importer::import_node(const NodeDef& node, Scope& scope) {
   return ok_status();
 }
 
-Result<std::vector<TensorId>> Importer::lower(const Lowering& row, const NodeDef& node,
-                                              std::vector<TensorId> inputs) {
+Result<std::vector<TensorId>> Importer::lower(const Lowering& row, const NodeDef& node, std::vector<TensorId> inputs) {
   for (size_t at = 0; at < row.needed_inputs; ++at) {
     if (at >= inputs.size() || inputs[at] == kNone) return invalid_argument(cat("input ", at, " is absent"));
   }

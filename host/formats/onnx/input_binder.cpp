@@ -15,8 +15,8 @@ Status check_name(const Model& model, const std::string& name) {
     if (input.name == name) return ok_status();
     names.push_back(input.name);
   }
-  return invalid_argument(cat("the model has no input '", name, "'", did_you_mean(name, names), "; its inputs are ",
-                              join(names, ", ")));
+  return invalid_argument(
+      cat("the model has no input '", name, "'", did_you_mean(name, names), "; its inputs are ", join(names, ", ")));
 }
 
 // The shape that was given for an input, or null. Errors: two that differ; a value of another type.
@@ -69,8 +69,9 @@ Status check_closed(const std::vector<OnnxInput>& inputs) {
     if (std::string text = open_text(input); !text.empty()) open.push_back(std::move(text));
   }
   if (open.empty()) return ok_status();
-  return invalid_argument(cat("these inputs have open dimensions: ", join(open, "; "),
-                              ". Give each a shape or a value"), "onnx.open-dimensions");
+  return invalid_argument(
+      cat("these inputs have open dimensions: ", join(open, "; "), ". Give each a shape or a value"),
+      "onnx.open-dimensions");
 }
 
 }  // namespace

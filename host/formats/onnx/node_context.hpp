@@ -25,7 +25,12 @@ class NodeContext {
   // References outlive the context. `op` is the row's op; `inputs` has kNone where an input is absent.
   NodeContext(const NodeDef& node, int64_t opset, Op op, std::vector<TensorId> inputs, Emitter& emitter,
               BranchInliner& branches)
-      : emit(emitter), inliner(branches), node_(node), opset_(opset), op_(op), inputs_(std::move(inputs)),
+      : emit(emitter),
+        inliner(branches),
+        node_(node),
+        opset_(opset),
+        op_(op),
+        inputs_(std::move(inputs)),
         outputs_(node.outputs.size(), kNone) {}
 
   Emitter& emit;

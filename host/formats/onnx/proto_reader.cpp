@@ -110,16 +110,25 @@ Result<HostTensor> ProtoReader::listed(const TensorProto& proto, DType dtype, st
   }
   BP_TRY_ASSIGN(HostTensor made, HostTensor::zeros(dtype, std::move(shape)));
   switch (dtype) {
-    case DType::kF32: return narrow<float>(std::move(made), proto.float_data());
-    case DType::kF64: return narrow<double>(std::move(made), proto.double_data());
-    case DType::kI64: return narrow<int64_t>(std::move(made), proto.int64_data());
-    case DType::kU64: return narrow<uint64_t>(std::move(made), proto.uint64_data());
-    case DType::kU32: return narrow<uint32_t>(std::move(made), proto.uint64_data());
-    case DType::kI32: return narrow<int32_t>(std::move(made), proto.int32_data());
+    case DType::kF32:
+      return narrow<float>(std::move(made), proto.float_data());
+    case DType::kF64:
+      return narrow<double>(std::move(made), proto.double_data());
+    case DType::kI64:
+      return narrow<int64_t>(std::move(made), proto.int64_data());
+    case DType::kU64:
+      return narrow<uint64_t>(std::move(made), proto.uint64_data());
+    case DType::kU32:
+      return narrow<uint32_t>(std::move(made), proto.uint64_data());
+    case DType::kI32:
+      return narrow<int32_t>(std::move(made), proto.int32_data());
     case DType::kI8:
-    case DType::kU8: return narrow<uint8_t>(std::move(made), proto.int32_data());
-    case DType::kBOOL: return narrow<bool>(std::move(made), proto.int32_data());
-    default: return narrow<uint16_t>(std::move(made), proto.int32_data());  // i16, u16, and the bits of f16, bf16
+    case DType::kU8:
+      return narrow<uint8_t>(std::move(made), proto.int32_data());
+    case DType::kBOOL:
+      return narrow<bool>(std::move(made), proto.int32_data());
+    default:
+      return narrow<uint16_t>(std::move(made), proto.int32_data());  // i16, u16, and the bits of f16, bf16
   }
 }
 
@@ -171,12 +180,18 @@ Result<HostTensor> ProtoReader::external(const TensorProto& proto, DType dtype, 
 Result<AttributeDef::Value> ProtoReader::attribute(const AttributeProto& proto, int depth) {
   using Value = AttributeDef::Value;
   switch (proto.type()) {
-    case AttributeProto::INT: return Value(proto.i());
-    case AttributeProto::FLOAT: return Value(static_cast<double>(proto.f()));
-    case AttributeProto::STRING: return Value(proto.s());
-    case AttributeProto::INTS: return Value(std::vector<int64_t>(proto.ints().begin(), proto.ints().end()));
-    case AttributeProto::FLOATS: return Value(std::vector<double>(proto.floats().begin(), proto.floats().end()));
-    case AttributeProto::STRINGS: return Value(std::vector<std::string>(proto.strings().begin(), proto.strings().end()));
+    case AttributeProto::INT:
+      return Value(proto.i());
+    case AttributeProto::FLOAT:
+      return Value(static_cast<double>(proto.f()));
+    case AttributeProto::STRING:
+      return Value(proto.s());
+    case AttributeProto::INTS:
+      return Value(std::vector<int64_t>(proto.ints().begin(), proto.ints().end()));
+    case AttributeProto::FLOATS:
+      return Value(std::vector<double>(proto.floats().begin(), proto.floats().end()));
+    case AttributeProto::STRINGS:
+      return Value(std::vector<std::string>(proto.strings().begin(), proto.strings().end()));
     case AttributeProto::TENSOR: {
       BP_TRY_ASSIGN(HostTensor value, tensor(proto.t()));
       return Value(std::move(value));
@@ -185,7 +200,8 @@ Result<AttributeDef::Value> ProtoReader::attribute(const AttributeProto& proto, 
       BP_TRY_ASSIGN(GraphDef value, graph(proto.g(), depth + 1));
       return Value(std::make_shared<const GraphDef>(std::move(value)));
     }
-    default: return Value(AttributeDef::Other{AttributeProto::AttributeType_Name(proto.type())});
+    default:
+      return Value(AttributeDef::Other{AttributeProto::AttributeType_Name(proto.type())});
   }
 }
 
@@ -213,8 +229,8 @@ Result<OnnxInput> ProtoReader::input(const ValueInfoProto& proto) {
   const auto& type = proto.type().tensor_type();
   const std::optional<DType> dtype = dtype_of_onnx(type.elem_type());
   if (!dtype) {
-    return unimplemented(cat("input '", made.name, "' has ONNX element type ", type.elem_type(),
-                             ", which is not supported"));
+    return unimplemented(
+        cat("input '", made.name, "' has ONNX element type ", type.elem_type(), ", which is not supported"));
   }
   made.dtype = *dtype;
   made.has_shape = type.has_shape();
@@ -276,8 +292,8 @@ Result<Model> convert(std::span<const std::byte> bytes, const std::string& name,
     return invalid_argument("not an ONNX model, or truncated: its protobuf cannot be parsed");
   }
   if (!proto->has_graph() || proto->opset_import_size() == 0) {
-    return invalid_argument(cat("not an ONNX model, or truncated: it has no ",
-                                proto->has_graph() ? "opset_import" : "graph"));
+    return invalid_argument(
+        cat("not an ONNX model, or truncated: it has no ", proto->has_graph() ? "opset_import" : "graph"));
   }
   Model model;
   model.name = name;

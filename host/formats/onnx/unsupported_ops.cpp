@@ -23,8 +23,8 @@ Status UnsupportedOps::status(int64_t opset) const {
     const auto& [op, reason] = key;
     const std::string version = op.find('.') == std::string::npos ? cat(" (opset ", opset, ")") : "";
     const size_t listed = std::min(names.size(), kMaxNodesListed);
-    append_piece(text, cat("\n  ", op, version, " in ", names.size(), names.size() == 1 ? " node: " : " nodes: ",
-                           join(std::span(names).first(listed), ", ")));
+    append_piece(text, cat("\n  ", op, version, " in ", names.size(),
+                           names.size() == 1 ? " node: " : " nodes: ", join(std::span(names).first(listed), ", ")));
     if (listed < names.size()) append_piece(text, cat(" and ", names.size() - listed, " more"));
     if (!reason.empty()) append_piece(text, cat(": ", reason));
   }

@@ -10,11 +10,17 @@ namespace {
 
 int onnx_type(DType dtype) {
   switch (dtype) {
-    case DType::kF32: return ::onnx::TensorProto::FLOAT;
-    case DType::kI64: return ::onnx::TensorProto::INT64;
-    case DType::kI32: return ::onnx::TensorProto::INT32;
-    case DType::kBOOL: return ::onnx::TensorProto::BOOL;
-    default: ADD_FAILURE() << "no ONNX type for " << type_name(dtype); return 0;
+    case DType::kF32:
+      return ::onnx::TensorProto::FLOAT;
+    case DType::kI64:
+      return ::onnx::TensorProto::INT64;
+    case DType::kI32:
+      return ::onnx::TensorProto::INT32;
+    case DType::kBOOL:
+      return ::onnx::TensorProto::BOOL;
+    default:
+      ADD_FAILURE() << "no ONNX type for " << type_name(dtype);
+      return 0;
   }
 }
 

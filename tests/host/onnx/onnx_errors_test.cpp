@@ -13,8 +13,13 @@ namespace {
 using ::testing::HasSubstr;
 
 Model add_model() {
-  return {"", 13, "", {{make_node("Add", {"pixels", "c"}, {"y"})}, {{"c", f32s({128}, std::vector<float>(128, 1))}},
-                       {make_input("pixels", DType::kF32, {128})}, {"y"}}};
+  return {"",
+          13,
+          "",
+          {{make_node("Add", {"pixels", "c"}, {"y"})},
+           {{"c", f32s({128}, std::vector<float>(128, 1))}},
+           {make_input("pixels", DType::kF32, {128})},
+           {"y"}}};
 }
 
 Status import_bytes(const std::string& bytes, const std::string& folder = "") {
@@ -52,9 +57,14 @@ TEST(OnnxErrors, AbsurdSizesCostNoMemory) {
 }
 
 TEST(OnnxErrors, AllUnsupportedOpsAtOnce) {
-  Model model{"", 13, "", {{make_node("Frobnicate", {"x"}, {"a"}), make_node("NonZero", {"x"}, {"b"}),
-                            make_node("Attention", {"a"}, {"y"}), make_node("Loop", {"", "", "b"}, {"l"})},
-                           {}, {make_input("x", DType::kF32, {2})}, {"y"}}};
+  Model model{"",
+              13,
+              "",
+              {{make_node("Frobnicate", {"x"}, {"a"}), make_node("NonZero", {"x"}, {"b"}),
+                make_node("Attention", {"a"}, {"y"}), make_node("Loop", {"", "", "b"}, {"l"})},
+               {},
+               {make_input("x", DType::kF32, {2})},
+               {"y"}}};
   model.graph.nodes[2].domain = "com.example";
   const Status status = import_model(model).status();
   EXPECT_EQ(status.code(), Code::unimplemented);
@@ -78,8 +88,8 @@ TEST(OnnxErrors, WrongNameTypeAndShape) {
 TEST(OnnxErrors, OpenDimensionsOfAllInputs) {
   OnnxInput any = make_input("z", DType::kF32, {});
   any.has_shape = false;
-  const Model model{"", 13, "", {{make_node("Neg", {"x"}, {"y"})}, {},
-                                 {make_input("x", DType::kF32, {-1, 3, -1}), any}, {"y"}}};
+  const Model model{
+      "", 13, "", {{make_node("Neg", {"x"}, {"y"})}, {}, {make_input("x", DType::kF32, {-1, 3, -1}), any}, {"y"}}};
   const Status status = import_model(model).status();
   EXPECT_THAT(status.message(), HasSubstr("x: f32 [d0, 3, d2] (axes 0, 2)"));
   EXPECT_THAT(status.message(), HasSubstr("z: f32 of any rank"));

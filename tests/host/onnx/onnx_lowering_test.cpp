@@ -25,10 +25,8 @@ std::vector<HostTensor> run_case(const Case& c, const HostTensor& x) {
   std::vector<std::string> inputs{"x"}, outputs;
   for (const auto& [name, value] : c.constants) inputs.push_back(name);
   for (size_t at = 0; at < c.outputs; ++at) outputs.push_back("y" + std::to_string(at));
-  model.graph = {{make_node(c.op, inputs, outputs, c.attributes)},
-                 c.constants,
-                 {make_input("x", x.dtype(), x.shape())},
-                 outputs};
+  model.graph = {
+      {make_node(c.op, inputs, outputs, c.attributes)}, c.constants, {make_input("x", x.dtype(), x.shape())}, outputs};
   std::vector<HostTensor> made = run_model(model, {{"x", x}});
   made.resize(c.outputs);
   return made;
@@ -74,10 +72,15 @@ TEST(OnnxLowering, ReduceAxesAreAnAttributeThenAnInput) {
 
 TEST(OnnxLowering, SliceTakesAttributesThenInputsAndRunsBackwards) {
   const HostTensor x = f32s({5}, {0, 1, 2, 3, 4});
-  EXPECT_THAT(floats(run_case({9, "Slice", {{"starts", Ints{1}}, {"ends", Ints{-1}}}, {}}, x)[0]), ElementsAre(1, 2, 3));
+  EXPECT_THAT(floats(run_case({9, "Slice", {{"starts", Ints{1}}, {"ends", Ints{-1}}}, {}}, x)[0]),
+              ElementsAre(1, 2, 3));
   const auto sliced = [&](int64_t start, int64_t end, int64_t step) {
-    return floats(run_case({13, "Slice", {}, {{"s", i64s({1}, {start})}, {"e", i64s({1}, {end})},
-                                              {"a", i64s({1}, {0})}, {"p", i64s({1}, {step})}}}, x)[0]);
+    return floats(run_case(
+        {13,
+         "Slice",
+         {},
+         {{"s", i64s({1}, {start})}, {"e", i64s({1}, {end})}, {"a", i64s({1}, {0})}, {"p", i64s({1}, {step})}}},
+        x)[0]);
   };
   EXPECT_THAT(sliced(0, INT64_MAX, 2), ElementsAre(0, 2, 4));
   EXPECT_THAT(sliced(-1, INT64_MIN, -1), ElementsAre(4, 3, 2, 1, 0));
@@ -119,8 +122,12 @@ TEST(OnnxLowering, AutoPadKeepsTheExtent) {
 TEST(OnnxLowering, ConvTransposeReachesTheGivenOutputShape) {
   const HostTensor x = f32s({1, 1, 2}, {1, 2});
   const auto shape = [&](Ints wanted) {
-    return run_case({13, "ConvTranspose", {{"strides", Ints{2}}, {"output_shape", std::move(wanted)}},
-                     {{"w", f32s({1, 1, 3}, {1, 1, 1})}}}, x)[0].shape();
+    return run_case({13,
+                     "ConvTranspose",
+                     {{"strides", Ints{2}}, {"output_shape", std::move(wanted)}},
+                     {{"w", f32s({1, 1, 3}, {1, 1, 1})}}},
+                    x)[0]
+        .shape();
   };
   EXPECT_EQ(shape({4}), (Ints{1, 1, 4}));
   EXPECT_EQ(shape({6}), (Ints{1, 1, 6}));
@@ -136,12 +143,14 @@ TEST(OnnxLowering, UpsampleScalesAreAnAttributeThenAnInput) {
 TEST(OnnxLowering, GroupNormalizationOfOpset18HasOneScaleAGroup) {
   const HostTensor x = f32s({1, 4, 2}, {1, -1, 1, -1, 1, -1, 1, -1});
   const std::vector<AttributeDef> attributes{{"num_groups", int64_t{2}}, {"epsilon", 0.0}};
-  EXPECT_THAT(floats(run_case({18, "GroupNormalization", attributes,
-                               {{"s", f32s({2}, {1, 3})}, {"b", f32s({2}, {0, 0})}}}, x)[0]),
+  EXPECT_THAT(floats(run_case(
+                  {18, "GroupNormalization", attributes, {{"s", f32s({2}, {1, 3})}, {"b", f32s({2}, {0, 0})}}}, x)[0]),
               ElementsAre(1, -1, 1, -1, 3, -3, 3, -3));
-  EXPECT_THAT(floats(run_case({21, "GroupNormalization", attributes,
-                               {{"s", f32s({4}, {1, 2, 3, 4})}, {"b", f32s({4}, {0, 0, 0, 0})}}}, x)[0]),
-              ElementsAre(1, -1, 2, -2, 3, -3, 4, -4));
+  EXPECT_THAT(
+      floats(run_case(
+          {21, "GroupNormalization", attributes, {{"s", f32s({4}, {1, 2, 3, 4})}, {"b", f32s({4}, {0, 0, 0, 0})}}},
+          x)[0]),
+      ElementsAre(1, -1, 2, -2, 3, -3, 4, -4));
 }
 
 TEST(OnnxLowering, DropoutPassesDataAndSaysSo) {

@@ -18,13 +18,19 @@ std::shared_ptr<const GraphDef> branch(std::vector<NodeDef> nodes, std::string o
 }
 
 NodeDef if_node(const std::string& condition) {
-  return make_node("If", {condition}, {"y"}, {{"then_branch", branch({make_node("Neg", {"x"}, {"t"})}, "t")},
-                                              {"else_branch", branch({make_node("Add", {"x", "x"}, {"e"})}, "e")}});
+  return make_node("If", {condition}, {"y"},
+                   {{"then_branch", branch({make_node("Neg", {"x"}, {"t"})}, "t")},
+                    {"else_branch", branch({make_node("Add", {"x", "x"}, {"e"})}, "e")}});
 }
 
 TEST(Onnx, ImportsAndRuns) {
-  const Model model{"", 13, "tester", {{make_node("Add", {"x", "c"}, {"y"})}, {{"c", f32s({2}, {10, 20})}},
-                                       {make_input("x", DType::kF32, {2})}, {"y"}}};
+  const Model model{"",
+                    13,
+                    "tester",
+                    {{make_node("Add", {"x", "c"}, {"y"})},
+                     {{"c", f32s({2}, {10, 20})}},
+                     {make_input("x", DType::kF32, {2})},
+                     {"y"}}};
   const auto made = import_model(model);
   ASSERT_TRUE(made.ok()) << made.status().to_string();
   EXPECT_EQ(made->opset, 13);
@@ -33,12 +39,16 @@ TEST(Onnx, ImportsAndRuns) {
 }
 
 TEST(Onnx, FoldsShapeArithmetic) {
-  const Model model{"", 13, "", {{make_node("Shape", {"x"}, {"shape"}), make_node("Gather", {"shape", "zero"}, {"n"}),
-                                  make_node("Unsqueeze", {"n", "zeros"}, {"n1"}),
-                                  make_node("Concat", {"n1", "rest"}, {"target"}, {{"axis", int64_t{0}}}),
-                                  make_node("Reshape", {"x", "target"}, {"y"})},
-                                 {{"zero", i64s({}, {0})}, {"zeros", i64s({1}, {0})}, {"rest", i64s({1}, {-1})}},
-                                 {make_input("x", DType::kF32, {-1, 2, -1})}, {"y"}}};
+  const Model model{"",
+                    13,
+                    "",
+                    {{make_node("Shape", {"x"}, {"shape"}), make_node("Gather", {"shape", "zero"}, {"n"}),
+                      make_node("Unsqueeze", {"n", "zeros"}, {"n1"}),
+                      make_node("Concat", {"n1", "rest"}, {"target"}, {{"axis", int64_t{0}}}),
+                      make_node("Reshape", {"x", "target"}, {"y"})},
+                     {{"zero", i64s({}, {0})}, {"zeros", i64s({1}, {0})}, {"rest", i64s({1}, {-1})}},
+                     {make_input("x", DType::kF32, {-1, 2, -1})},
+                     {"y"}}};
   const auto made = import_model(model, {{{"x", {3, 2, 4}}}, {}});
   ASSERT_TRUE(made.ok()) << made.status().to_string();
   EXPECT_EQ(made->graph->node_count(), 0u);
@@ -49,16 +59,26 @@ TEST(Onnx, FoldsShapeArithmetic) {
 TEST(Onnx, InlinesTheBranchOfAKnownCondition) {
   for (const bool condition : {true, false}) {
     const auto flag = static_cast<uint8_t>(condition);
-    const Model model{"", 13, "", {{if_node("c")}, {{"c", HostTensor::of<uint8_t>(DType::kBOOL, {}, std::span(&flag, 1))}},
-                                   {make_input("x", DType::kF32, {1})}, {"y"}}};
+    const Model model{"",
+                      13,
+                      "",
+                      {{if_node("c")},
+                       {{"c", HostTensor::of<uint8_t>(DType::kBOOL, {}, std::span(&flag, 1))}},
+                       {make_input("x", DType::kF32, {1})},
+                       {"y"}}};
     EXPECT_THAT(floats(run_model(model, {{"x", f32s({1}, {3})}}).at(0)), ElementsAre(condition ? -3 : 6));
   }
 }
 
 TEST(Onnx, RefusesAConditionThatDependsOnData) {
-  const Model model{"", 13, "", {{make_node("ReduceSum", {"x"}, {"s"}, {{"keepdims", int64_t{0}}}),
-                                  make_node("Greater", {"s", "zero"}, {"c"}), if_node("c")},
-                                 {{"zero", f32s({}, {0})}}, {make_input("x", DType::kF32, {1})}, {"y"}}};
+  const Model model{"",
+                    13,
+                    "",
+                    {{make_node("ReduceSum", {"x"}, {"s"}, {{"keepdims", int64_t{0}}}),
+                      make_node("Greater", {"s", "zero"}, {"c"}), if_node("c")},
+                     {{"zero", f32s({}, {0})}},
+                     {make_input("x", DType::kF32, {1})},
+                     {"y"}}};
   const auto made = import_model(model);
   EXPECT_EQ(made.status().code(), Code::unimplemented);
   EXPECT_THAT(made.status().message(), HasSubstr("run-time data"));
@@ -67,10 +87,13 @@ TEST(Onnx, RefusesAConditionThatDependsOnData) {
 
 // sr decides a branch, k does not.
 Model rate_model() {
-  return {"", 13, "", {{make_node("Equal", {"sr", "rate"}, {"c"}), if_node("c"), make_node("Add", {"k", "k"}, {"k2"})},
-                       {{"rate", i64s({}, {16000})}},
-                       {make_input("x", DType::kF32, {1}), make_input("sr", DType::kI64, {}),
-                        make_input("k", DType::kI64, {1})}, {"y", "k2"}}};
+  return {"",
+          13,
+          "",
+          {{make_node("Equal", {"sr", "rate"}, {"c"}), if_node("c"), make_node("Add", {"k", "k"}, {"k2"})},
+           {{"rate", i64s({}, {16000})}},
+           {make_input("x", DType::kF32, {1}), make_input("sr", DType::kI64, {}), make_input("k", DType::kI64, {1})},
+           {"y", "k2"}}};
 }
 
 TEST(Onnx, SpecialisesOnlyInputsThatDecide) {
@@ -79,8 +102,7 @@ TEST(Onnx, SpecialisesOnlyInputsThatDecide) {
   EXPECT_THAT(made->specialised, ElementsAre("sr = 16000"));
   EXPECT_EQ(made->graph->find_input("sr"), nullptr);
   EXPECT_NE(made->graph->find_input("k"), nullptr);
-  const std::map<std::string, HostTensor> low{
-      {"x", f32s({1}, {3})}, {"sr", i64s({}, {8000})}, {"k", i64s({1}, {5})}};
+  const std::map<std::string, HostTensor> low{{"x", f32s({1}, {3})}, {"sr", i64s({}, {8000})}, {"k", i64s({1}, {5})}};
   EXPECT_THAT(floats(run_model(rate_model(), low).at(0)), ElementsAre(6));
 }
 
@@ -92,8 +114,13 @@ TEST(Onnx, AsksForAValueThatDecides) {
 }
 
 TEST(Onnx, OutputsMayBeInputsOrConstants) {
-  const Model model{"", 13, "", {{make_node("Identity", {"x"}, {"y"})}, {{"c", f32s({1}, {7})}},
-                                 {make_input("x", DType::kF32, {1})}, {"x", "y", "c"}}};
+  const Model model{"",
+                    13,
+                    "",
+                    {{make_node("Identity", {"x"}, {"y"})},
+                     {{"c", f32s({1}, {7})}},
+                     {make_input("x", DType::kF32, {1})},
+                     {"x", "y", "c"}}};
   const auto outputs = run_model(model, {{"x", f32s({1}, {3})}});
   ASSERT_EQ(outputs.size(), 3u);
   EXPECT_THAT(floats(outputs[0]), ElementsAre(3));
@@ -102,8 +129,13 @@ TEST(Onnx, OutputsMayBeInputsOrConstants) {
 }
 
 TEST(Onnx, NotesUnusedInputs) {
-  const Model model{"", 13, "", {{make_node("Neg", {"x"}, {"y"})}, {},
-                                 {make_input("x", DType::kF32, {1}), make_input("z", DType::kF32, {1})}, {"y"}}};
+  const Model model{"",
+                    13,
+                    "",
+                    {{make_node("Neg", {"x"}, {"y"})},
+                     {},
+                     {make_input("x", DType::kF32, {1}), make_input("z", DType::kF32, {1})},
+                     {"y"}}};
   const auto made = import_model(model);
   ASSERT_TRUE(made.ok()) << made.status().to_string();
   EXPECT_THAT(made->notes, ElementsAre(HasSubstr("'z'")));
@@ -112,8 +144,13 @@ TEST(Onnx, NotesUnusedInputs) {
 }
 
 TEST(Onnx, DimensionsOfOneNameShareTheirExtent) {
-  const Model model{"", 13, "", {{make_node("Add", {"a", "b"}, {"y"})}, {},
-                                 {make_input("a", DType::kF32, {-1}), make_input("b", DType::kF32, {-1})}, {"y"}}};
+  const Model model{"",
+                    13,
+                    "",
+                    {{make_node("Add", {"a", "b"}, {"y"})},
+                     {},
+                     {make_input("a", DType::kF32, {-1}), make_input("b", DType::kF32, {-1})},
+                     {"y"}}};
   const auto made = import_model(model, {{{"a", {4}}}, {}});
   ASSERT_TRUE(made.ok()) << made.status().to_string();
   EXPECT_EQ(made->graph->shape(made->graph->find_input("b")->tensor)[0], 4);

@@ -57,7 +57,8 @@ Status shape(NodeContext& c) {
   const auto clamp = [rank](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + rank : at, 0, rank); };
   const int64_t start = clamp(c.i64("start", 0));
   const int64_t end = std::max(start, clamp(c.i64("end", rank)));
-  return c.set(0, c.emit.i64s(std::span(extents).subspan(static_cast<size_t>(start), static_cast<size_t>(end - start))));
+  return c.set(0,
+               c.emit.i64s(std::span(extents).subspan(static_cast<size_t>(start), static_cast<size_t>(end - start))));
 }
 
 Status size(NodeContext& c) {
@@ -124,12 +125,9 @@ Status eye_like(NodeContext& c) {
 
 std::span<const Lowering> constant_lowerings() {
   static constexpr Lowering kRows[] = {
-      {"Constant", 7, 0, constant},
-      {"ConstantOfShape", 9, 1, constant_of_shape},
-      {"Shape", 7, 1, shape},
-      {"Size", 7, 1, size},
-      {"Range", 11, 3, range},
-      {"NonZero", 9, 1, non_zero},
+      {"Constant", 7, 0, constant}, {"ConstantOfShape", 9, 1, constant_of_shape},
+      {"Shape", 7, 1, shape},       {"Size", 7, 1, size},
+      {"Range", 11, 3, range},      {"NonZero", 9, 1, non_zero},
       {"EyeLike", 9, 1, eye_like},
   };
   return kRows;

@@ -18,8 +18,8 @@ Result<Shape> kernel_of(NodeContext& c) {
   const Shape kernel(weights.begin() + 2, weights.end());
   const Shape given = c.i64s("kernel_shape");
   if (!given.empty() && given != kernel) {
-    return invalid_argument(cat("kernel_shape ", shape_text(given), " is not that of the weights ",
-                                shape_text(weights)));
+    return invalid_argument(
+        cat("kernel_shape ", shape_text(given), " is not that of the weights ", shape_text(weights)));
   }
   return kernel;
 }
@@ -62,8 +62,8 @@ Status conv_transpose(NodeContext& c) {
   Shape output_padding = c.i64s("output_padding");
   if (output_padding.empty()) output_padding.assign(spatial.kernel.size(), 0);
   if (output_padding.size() != spatial.kernel.size()) {
-    return invalid_argument(cat("output_padding ", shape_text(output_padding), " must have ", spatial.kernel.size(),
-                                " entries"));
+    return invalid_argument(
+        cat("output_padding ", shape_text(output_padding), " must have ", spatial.kernel.size(), " entries"));
   }
   BP_TRY(pads_from_output(c, spatial, output_padding));
   AttrList attrs = spatial.attrs(false);

@@ -27,8 +27,7 @@ Result<TensorId> slice_axis(NodeContext& c, TensorId x, int64_t axis, int64_t st
   const int64_t last = place(end, -1, extent - 1);
   const int64_t count = std::max<int64_t>(0, (first - last - step - 1) / -step);
   // Backwards = the same elements forwards, then reversed.
-  BP_TRY_ASSIGN(const TensorId forwards,
-                c.emit.slice(x, axis, count ? first + (count - 1) * step : 0, count, -step));
+  BP_TRY_ASSIGN(const TensorId forwards, c.emit.slice(x, axis, count ? first + (count - 1) * step : 0, count, -step));
   return c.emit.op(Op::kREVERSE, {forwards}, {{BP_ATTR_AXES, Shape{axis}}});
 }
 
@@ -68,7 +67,8 @@ Result<Shape> spread_pads(const Shape& pads, Shape axes, int64_t rank, bool all)
     std::iota(axes.begin(), axes.end(), 0);
   }
   if (pads.size() != 2 * axes.size()) {
-    return invalid_argument(cat("pads ", shape_text(pads), " must have two entries for each of ", axes.size(), " axes"));
+    return invalid_argument(
+        cat("pads ", shape_text(pads), " must have two entries for each of ", axes.size(), " axes"));
   }
   Shape spread(static_cast<size_t>(2 * rank), 0);
   for (size_t at = 0; at < axes.size(); ++at) {

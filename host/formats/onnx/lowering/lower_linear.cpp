@@ -19,8 +19,8 @@ Result<TensorId> operand(NodeContext& c, size_t at, std::string_view transposed)
 Status gemm(NodeContext& c) {
   BP_TRY_ASSIGN(const TensorId a, operand(c, 0, "transA"));
   BP_TRY_ASSIGN(const TensorId b, operand(c, 1, "transB"));
-  return c.set(0, c.emit.op(Op::kGEMM, {a, b, c.in(2)},
-                            {{BP_ATTR_ALPHA, c.f64("alpha", 1)}, {BP_ATTR_BETA, c.f64("beta", 1)}}));
+  return c.set(
+      0, c.emit.op(Op::kGEMM, {a, b, c.in(2)}, {{BP_ATTR_ALPHA, c.f64("alpha", 1)}, {BP_ATTR_BETA, c.f64("beta", 1)}}));
 }
 
 }  // namespace

@@ -11,8 +11,9 @@ namespace {
 Status same_op(NodeContext& c) { return c.set(0, c.emit.op(c.op(), c.inputs())); }
 
 Status is_inf(NodeContext& c) {
-  return c.set(0, c.emit.op(Op::kIS_INF, {c.in(0)}, {{BP_ATTR_DETECT_POSITIVE, c.i64("detect_positive", 1)},
-                                                     {BP_ATTR_DETECT_NEGATIVE, c.i64("detect_negative", 1)}}));
+  return c.set(0, c.emit.op(Op::kIS_INF, {c.in(0)},
+                            {{BP_ATTR_DETECT_POSITIVE, c.i64("detect_positive", 1)},
+                             {BP_ATTR_DETECT_NEGATIVE, c.i64("detect_negative", 1)}}));
 }
 
 Result<TensorId> cast_to(NodeContext& c, DType dtype) {

@@ -19,18 +19,19 @@ Status alpha_of_one(NodeContext& c) {
 }
 
 Status hard_sigmoid(NodeContext& c) {
-  return c.set(0, c.emit.op(c.op(), {c.in(0)},
-                            {{BP_ATTR_ALPHA, c.f64("alpha", 0.2f)}, {BP_ATTR_BETA, c.f64("beta", 0.5)}}));
+  return c.set(
+      0, c.emit.op(c.op(), {c.in(0)}, {{BP_ATTR_ALPHA, c.f64("alpha", 0.2f)}, {BP_ATTR_BETA, c.f64("beta", 0.5)}}));
 }
 
 Status selu(NodeContext& c) {
-  return c.set(0, c.emit.op(c.op(), {c.in(0)}, {{BP_ATTR_ALPHA, c.f64("alpha", 1.67326319217681884765625)},
-                                                {BP_ATTR_GAMMA, c.f64("gamma", 1.05070102214813232421875)}}));
+  return c.set(0, c.emit.op(c.op(), {c.in(0)},
+                            {{BP_ATTR_ALPHA, c.f64("alpha", 1.67326319217681884765625)},
+                             {BP_ATTR_GAMMA, c.f64("gamma", 1.05070102214813232421875)}}));
 }
 
 Status shrink(NodeContext& c) {
-  return c.set(0, c.emit.op(c.op(), {c.in(0)},
-                            {{BP_ATTR_LAMBD, c.f64("lambd", 0.5)}, {BP_ATTR_BIAS, c.f64("bias", 0)}}));
+  return c.set(0,
+               c.emit.op(c.op(), {c.in(0)}, {{BP_ATTR_LAMBD, c.f64("lambd", 0.5)}, {BP_ATTR_BIAS, c.f64("bias", 0)}}));
 }
 
 Status gelu(NodeContext& c) {
@@ -47,9 +48,7 @@ Status clip_by_attributes(NodeContext& c) {
 
 Status clip(NodeContext& c) { return c.set(0, c.emit.op(Op::kCLIP, {c.in(0), c.in(1), c.in(2)})); }
 
-Status mod(NodeContext& c) {
-  return c.set(0, c.emit.op(c.op(), c.inputs(), {{BP_ATTR_FMOD, c.i64("fmod", 0)}}));
-}
+Status mod(NodeContext& c) { return c.set(0, c.emit.op(c.op(), c.inputs(), {{BP_ATTR_FMOD, c.i64("fmod", 0)}})); }
 
 Status bit_shift(NodeContext& c) {
   const std::string direction = c.text("direction", "");

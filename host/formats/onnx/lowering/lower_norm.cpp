@@ -18,8 +18,8 @@ Status batch_norm(NodeContext& c) {
   for (size_t at = 1; at < c.outputs().size(); ++at) {
     if (c.wants(at)) return unimplemented("it is in training mode: it has more than one output");
   }
-  return c.set(0, c.emit.op(Op::kBATCH_NORM, {c.in(0), c.in(1), c.in(2), c.in(3), c.in(4)},
-                            {{BP_ATTR_EPSILON, epsilon(c)}}));
+  return c.set(
+      0, c.emit.op(Op::kBATCH_NORM, {c.in(0), c.in(1), c.in(2), c.in(3), c.in(4)}, {{BP_ATTR_EPSILON, epsilon(c)}}));
 }
 
 Status instance_norm(NodeContext& c) {
@@ -113,18 +113,20 @@ Status lrn(NodeContext& c) {
   const Shape x = c.emit.shape(c.in(0));
   const int64_t size = c.i64("size", 0);
   if (x.size() < 3 || size < 1) {
-    return invalid_argument(cat("it needs [N, C, spatial...] and a positive size, found ", shape_text(x), " and ", size));
+    return invalid_argument(
+        cat("it needs [N, C, spatial...] and a positive size, found ", shape_text(x), " and ", size));
   }
   BP_TRY_ASSIGN(const int64_t space, element_count(std::span(x).subspan(2)));
   const int64_t plane[] = {x[0], 1, x[1], space};
   const DType dtype = c.emit.dtype(c.in(0));
   BP_TRY_ASSIGN(const TensorId squared, c.emit.op(Op::kMUL, {c.in(0), c.in(0)}));
   BP_TRY_ASSIGN(const TensorId flat, c.emit.reshape(squared, plane));
-  BP_TRY_ASSIGN(const TensorId pooled,
-                c.emit.op(Op::kAVERAGE_POOL, {flat},
-                          {{BP_ATTR_KERNEL_SHAPE, Shape{size, 1}}, {BP_ATTR_STRIDES, Shape{1, 1}},
-                           {BP_ATTR_DILATIONS, Shape{1, 1}}, {BP_ATTR_PADS, Shape{(size - 1) / 2, 0, size / 2, 0}},
-                           {BP_ATTR_COUNT_INCLUDE_PAD, int64_t{1}}}));
+  BP_TRY_ASSIGN(const TensorId pooled, c.emit.op(Op::kAVERAGE_POOL, {flat},
+                                                 {{BP_ATTR_KERNEL_SHAPE, Shape{size, 1}},
+                                                  {BP_ATTR_STRIDES, Shape{1, 1}},
+                                                  {BP_ATTR_DILATIONS, Shape{1, 1}},
+                                                  {BP_ATTR_PADS, Shape{(size - 1) / 2, 0, size / 2, 0}},
+                                                  {BP_ATTR_COUNT_INCLUDE_PAD, int64_t{1}}}));
   BP_TRY_ASSIGN(const TensorId mean, c.emit.reshape(pooled, x));
   BP_TRY_ASSIGN(const TensorId alpha, c.emit.scalar(dtype, c.f64("alpha", 1e-4f)));  // the mean is sum / size
   BP_TRY_ASSIGN(const TensorId bias, c.emit.scalar(dtype, c.f64("bias", 1)));

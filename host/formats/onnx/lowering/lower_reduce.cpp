@@ -29,27 +29,22 @@ Status reduce_sum(NodeContext& c) {
 
 Status arg_extreme(NodeContext& c) {
   BP_TRY_ASSIGN(const int64_t axis, NodeContext::axis_of(c.i64("axis", 0), c.emit.rank(c.in(0))));
-  return c.set(0, c.emit.op(c.op(), {c.in(0)}, {{BP_ATTR_AXIS, axis},
-                                                {BP_ATTR_KEEPDIMS, c.i64("keepdims", 1)},
-                                                {BP_ATTR_SELECT_LAST_INDEX, c.i64("select_last_index", 0)}}));
+  return c.set(0, c.emit.op(c.op(), {c.in(0)},
+                            {{BP_ATTR_AXIS, axis},
+                             {BP_ATTR_KEEPDIMS, c.i64("keepdims", 1)},
+                             {BP_ATTR_SELECT_LAST_INDEX, c.i64("select_last_index", 0)}}));
 }
 
 }  // namespace
 
 std::span<const Lowering> reduce_lowerings() {
   static constexpr Lowering kRows[] = {
-      {"ReduceSum", 7, 1, reduce_sum, Op::kREDUCE_SUM},
-      {"ReduceMean", 7, 1, reduce, Op::kREDUCE_MEAN},
-      {"ReduceMax", 7, 1, reduce, Op::kREDUCE_MAX},
-      {"ReduceMin", 7, 1, reduce, Op::kREDUCE_MIN},
-      {"ReduceProd", 7, 1, reduce, Op::kREDUCE_PROD},
-      {"ReduceL1", 7, 1, reduce, Op::kREDUCE_L1},
-      {"ReduceL2", 7, 1, reduce, Op::kREDUCE_L2},
-      {"ReduceSumSquare", 7, 1, reduce, Op::kREDUCE_SUM_SQUARE},
-      {"ReduceLogSum", 7, 1, reduce, Op::kREDUCE_LOG_SUM},
-      {"ReduceLogSumExp", 7, 1, reduce, Op::kREDUCE_LOG_SUM_EXP},
-      {"ArgMax", 7, 1, arg_extreme, Op::kARG_MAX},
-      {"ArgMin", 7, 1, arg_extreme, Op::kARG_MIN},
+      {"ReduceSum", 7, 1, reduce_sum, Op::kREDUCE_SUM},    {"ReduceMean", 7, 1, reduce, Op::kREDUCE_MEAN},
+      {"ReduceMax", 7, 1, reduce, Op::kREDUCE_MAX},        {"ReduceMin", 7, 1, reduce, Op::kREDUCE_MIN},
+      {"ReduceProd", 7, 1, reduce, Op::kREDUCE_PROD},      {"ReduceL1", 7, 1, reduce, Op::kREDUCE_L1},
+      {"ReduceL2", 7, 1, reduce, Op::kREDUCE_L2},          {"ReduceSumSquare", 7, 1, reduce, Op::kREDUCE_SUM_SQUARE},
+      {"ReduceLogSum", 7, 1, reduce, Op::kREDUCE_LOG_SUM}, {"ReduceLogSumExp", 7, 1, reduce, Op::kREDUCE_LOG_SUM_EXP},
+      {"ArgMax", 7, 1, arg_extreme, Op::kARG_MAX},         {"ArgMin", 7, 1, arg_extreme, Op::kARG_MIN},
   };
   return kRows;
 }

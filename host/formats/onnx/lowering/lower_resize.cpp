@@ -25,7 +25,8 @@ Result<int64_t> scaled(int64_t extent, double scale) {
 
 Result<Target> by_scales(const Shape& x, const std::vector<double>& scales, const Shape& axes) {
   if (scales.size() != axes.size()) {
-    return invalid_argument(cat("scales has ", scales.size(), " entries for ", axes.size(), " axes of ", shape_text(x)));
+    return invalid_argument(
+        cat("scales has ", scales.size(), " entries for ", axes.size(), " axes of ", shape_text(x)));
   }
   Target target{x, std::vector<double>(x.size(), 1)};
   for (size_t at = 0; at < axes.size(); ++at) {
@@ -53,8 +54,8 @@ Result<Target> by_sizes(const Shape& x, const Shape& sizes, const Shape& axes, c
   if (!within && !around && policy != "stretch") {
     return invalid_argument(cat("keep_aspect_ratio_policy '", policy, "' is not known"));
   }
-  const double common = around ? *std::max_element(ratios.begin(), ratios.end())
-                               : *std::min_element(ratios.begin(), ratios.end());
+  const double common =
+      around ? *std::max_element(ratios.begin(), ratios.end()) : *std::min_element(ratios.begin(), ratios.end());
   for (size_t at = 0; at < axes.size(); ++at) {
     const auto axis = static_cast<size_t>(axes[at]);
     const bool kept = within || around;
@@ -85,9 +86,10 @@ Status upsample(NodeContext& c) {
   const Shape x = c.emit.shape(c.in(0));
   BP_TRY_ASSIGN(const Target target, by_scales(x, scales, every_axis(x.size())));
   const std::string mode = c.text("mode", "nearest");
-  return emit_resize(c, target, {{BP_ATTR_MODE, mode == "bilinear" ? std::string("linear") : mode},
-                                 {BP_ATTR_COORDINATE_MODE, std::string("asymmetric")},
-                                 {BP_ATTR_NEAREST_MODE, std::string("floor")}});
+  return emit_resize(c, target,
+                     {{BP_ATTR_MODE, mode == "bilinear" ? std::string("linear") : mode},
+                      {BP_ATTR_COORDINATE_MODE, std::string("asymmetric")},
+                      {BP_ATTR_NEAREST_MODE, std::string("floor")}});
 }
 
 // Begins and ends of all axes, from those of some.

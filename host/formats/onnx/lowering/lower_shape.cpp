@@ -19,8 +19,9 @@ Result<Shape> resolved(Shape wanted, const Shape& from, bool allow_zero) {
       if (open >= 0) return invalid_argument(cat("shape ", shape_text(wanted), " has more than one -1"));
       open = static_cast<ptrdiff_t>(at);
     } else if (wanted[at] == 0 && !allow_zero) {
-      if (at >= from.size()) return invalid_argument(cat("shape ", shape_text(wanted), " copies axis ", at,
-                                                         ", which ", shape_text(from), " has not"));
+      if (at >= from.size())
+        return invalid_argument(
+            cat("shape ", shape_text(wanted), " copies axis ", at, ", which ", shape_text(from), " has not"));
       wanted[at] = from[at];
     }
   }
@@ -153,8 +154,8 @@ Status split(NodeContext& c) {
 Result<int64_t> block_of(NodeContext& c, const Shape& x) {
   const int64_t block = c.i64("blocksize", 0);
   if (x.size() != 4 || block < 1) {
-    return invalid_argument(cat("it needs a [N, C, H, W] input and a positive blocksize, found ", shape_text(x),
-                                " and ", block));
+    return invalid_argument(
+        cat("it needs a [N, C, H, W] input and a positive blocksize, found ", shape_text(x), " and ", block));
   }
   return block;
 }

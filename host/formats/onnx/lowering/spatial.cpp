@@ -51,8 +51,7 @@ Result<Spatial> read_spatial(NodeContext& c, std::vector<int64_t> kernel, bool t
     return invalid_argument(cat("input of shape ", shape_text(x), " does not fit a kernel of shape ",
                                 shape_text(kernel), ": want [N, C, spatial...]"));
   }
-  Spatial spatial{std::move(kernel), c.i64s("strides"), c.i64s("dilations"), c.i64s("pads"),
-                  {x.begin() + 2, x.end()}};
+  Spatial spatial{std::move(kernel), c.i64s("strides"), c.i64s("dilations"), c.i64s("pads"), {x.begin() + 2, x.end()}};
   BP_TRY(complete(spatial.kernel, "kernel_shape", rank, 1, 1));
   BP_TRY(complete(spatial.strides, "strides", rank, 1, 1));
   BP_TRY(complete(spatial.dilations, "dilations", rank, 1, 1));
