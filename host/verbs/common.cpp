@@ -31,8 +31,8 @@ Result<std::unique_ptr<Runtime>> open_runtime(const CommonArguments& arguments) 
 Status no_devices(const Runtime& runtime, const CommonArguments& arguments) {
   const size_t count = runtime.reports().size();
   if (count != 0)
-    return failed_precondition(cat("no devices: none of the ", count, " plugin candidate", count == 1 ? "" : "s",
-                                   " offers one; `backplane plugins` says why"));
+    return failed_precondition(cat("no devices: ", count, " plugin candidate", count == 1 ? "" : "s",
+                                   " found, none of use; `backplane plugins` says why"));
   std::vector<std::string> places;
   for (const SearchEntry& entry : search_path({arguments.plugin_paths, true, process_environment()}))
     places.push_back(entry.path);

@@ -6,7 +6,7 @@ import pathlib
 from PIL import Image, ImageDraw, ImageFont
 
 LINES = ["Backplane runs tensor graphs", "on whatever is plugged in", "2026"]
-FONT = "/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf"
+FONT = "/usr/share/fonts/truetype/dejavu/DejaVuSerif.ttf"
 FOLDER = pathlib.Path(__file__).parent
 
 
