@@ -74,10 +74,14 @@ Prepared prepare_arg_reduce(const NodeView& node) {
   const uint32_t at = static_cast<uint32_t>(axis);
   check_type(x, is_number(x.dtype()), "a number");
   switch (compute_of(x.dtype())) {
-    case Compute::kF32: return {std::make_unique<ArgReduceKernel<float>>(node, at), {}, 0};
-    case Compute::kF64: return {std::make_unique<ArgReduceKernel<double>>(node, at), {}, 0};
-    case Compute::kU64: return {std::make_unique<ArgReduceKernel<uint64_t>>(node, at), {}, 0};
-    default: return {std::make_unique<ArgReduceKernel<int64_t>>(node, at), {}, 0};
+    case Compute::kF32:
+      return {std::make_unique<ArgReduceKernel<float>>(node, at), {}, 0};
+    case Compute::kF64:
+      return {std::make_unique<ArgReduceKernel<double>>(node, at), {}, 0};
+    case Compute::kU64:
+      return {std::make_unique<ArgReduceKernel<uint64_t>>(node, at), {}, 0};
+    default:
+      return {std::make_unique<ArgReduceKernel<int64_t>>(node, at), {}, 0};
   }
 }
 

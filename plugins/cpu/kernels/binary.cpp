@@ -15,30 +15,47 @@ VecF32 propagate_nan(VecF32 a, VecF32 b, VecF32 result) { return keep_nan(a, kee
 
 ChunkFn arithmetic_f32(uint32_t op) {
   switch (op) {
-    case BP_OP_ADD: return zip_f32([](VecF32 a, VecF32 b) { return hn::Add(a, b); });
-    case BP_OP_SUB: return zip_f32([](VecF32 a, VecF32 b) { return hn::Sub(a, b); });
-    case BP_OP_MUL: return zip_f32([](VecF32 a, VecF32 b) { return hn::Mul(a, b); });
-    case BP_OP_DIV: return zip_f32([](VecF32 a, VecF32 b) { return hn::Div(a, b); });
-    case BP_OP_MIN: return zip_f32([](VecF32 a, VecF32 b) { return propagate_nan(a, b, hn::Min(a, b)); });
-    case BP_OP_MAX: return zip_f32([](VecF32 a, VecF32 b) { return propagate_nan(a, b, hn::Max(a, b)); });
-    case BP_OP_MOD: return zip<float>([](float a, float b) { return std::fmod(a, b); });
+    case BP_OP_ADD:
+      return zip_f32([](VecF32 a, VecF32 b) { return hn::Add(a, b); });
+    case BP_OP_SUB:
+      return zip_f32([](VecF32 a, VecF32 b) { return hn::Sub(a, b); });
+    case BP_OP_MUL:
+      return zip_f32([](VecF32 a, VecF32 b) { return hn::Mul(a, b); });
+    case BP_OP_DIV:
+      return zip_f32([](VecF32 a, VecF32 b) { return hn::Div(a, b); });
+    case BP_OP_MIN:
+      return zip_f32([](VecF32 a, VecF32 b) { return propagate_nan(a, b, hn::Min(a, b)); });
+    case BP_OP_MAX:
+      return zip_f32([](VecF32 a, VecF32 b) { return propagate_nan(a, b, hn::Max(a, b)); });
+    case BP_OP_MOD:
+      return zip<float>([](float a, float b) { return std::fmod(a, b); });
     case BP_OP_PRELU:
       return zip_f32([](VecF32 a, VecF32 b) { return hn::IfThenElse(hn::Lt(a, hn::Zero(F32())), hn::Mul(a, b), a); });
-    default: return nullptr;
+    default:
+      return nullptr;
   }
 }
 
 ChunkFn arithmetic_f64(uint32_t op) {
   switch (op) {
-    case BP_OP_ADD: return zip<double>([](double a, double b) { return a + b; });
-    case BP_OP_SUB: return zip<double>([](double a, double b) { return a - b; });
-    case BP_OP_MUL: return zip<double>([](double a, double b) { return a * b; });
-    case BP_OP_DIV: return zip<double>([](double a, double b) { return a / b; });
-    case BP_OP_MIN: return zip<double>([](double a, double b) { return a != a || a < b ? a : b; });
-    case BP_OP_MAX: return zip<double>([](double a, double b) { return a != a || a > b ? a : b; });
-    case BP_OP_MOD: return zip<double>([](double a, double b) { return std::fmod(a, b); });
-    case BP_OP_PRELU: return zip<double>([](double a, double b) { return a < 0 ? a * b : a; });
-    default: return nullptr;
+    case BP_OP_ADD:
+      return zip<double>([](double a, double b) { return a + b; });
+    case BP_OP_SUB:
+      return zip<double>([](double a, double b) { return a - b; });
+    case BP_OP_MUL:
+      return zip<double>([](double a, double b) { return a * b; });
+    case BP_OP_DIV:
+      return zip<double>([](double a, double b) { return a / b; });
+    case BP_OP_MIN:
+      return zip<double>([](double a, double b) { return a != a || a < b ? a : b; });
+    case BP_OP_MAX:
+      return zip<double>([](double a, double b) { return a != a || a > b ? a : b; });
+    case BP_OP_MOD:
+      return zip<double>([](double a, double b) { return std::fmod(a, b); });
+    case BP_OP_PRELU:
+      return zip<double>([](double a, double b) { return a < 0 ? a * b : a; });
+    default:
+      return nullptr;
   }
 }
 
@@ -70,47 +87,71 @@ template <class T>
 ChunkFn arithmetic_integer(uint32_t op, bool c_remainder) {
   using U = uint64_t;
   switch (op) {
-    case BP_OP_ADD: return zip<T>([](T a, T b) { return static_cast<U>(a) + static_cast<U>(b); });
-    case BP_OP_SUB: return zip<T>([](T a, T b) { return static_cast<U>(a) - static_cast<U>(b); });
-    case BP_OP_MUL: return zip<T>([](T a, T b) { return static_cast<U>(a) * static_cast<U>(b); });
-    case BP_OP_DIV: return zip<T>([](T a, T b) { return quotient(a, b); });
-    case BP_OP_MIN: return zip<T>([](T a, T b) { return a < b ? a : b; });
-    case BP_OP_MAX: return zip<T>([](T a, T b) { return a > b ? a : b; });
+    case BP_OP_ADD:
+      return zip<T>([](T a, T b) { return static_cast<U>(a) + static_cast<U>(b); });
+    case BP_OP_SUB:
+      return zip<T>([](T a, T b) { return static_cast<U>(a) - static_cast<U>(b); });
+    case BP_OP_MUL:
+      return zip<T>([](T a, T b) { return static_cast<U>(a) * static_cast<U>(b); });
+    case BP_OP_DIV:
+      return zip<T>([](T a, T b) { return quotient(a, b); });
+    case BP_OP_MIN:
+      return zip<T>([](T a, T b) { return a < b ? a : b; });
+    case BP_OP_MAX:
+      return zip<T>([](T a, T b) { return a > b ? a : b; });
     case BP_OP_MOD:
       if (c_remainder) return zip<T>([](T a, T b) { return remainder_of(a, b); });
       return zip<T>([](T a, T b) { return floor_remainder(a, b); });
     case BP_OP_PRELU:
       return zip<T>([](T a, T b) { return a < T{0} ? static_cast<T>(static_cast<U>(a) * static_cast<U>(b)) : a; });
-    case BP_OP_BITWISE_AND: return zip<T>([](T a, T b) { return a & b; });
-    case BP_OP_BITWISE_OR: return zip<T>([](T a, T b) { return a | b; });
-    case BP_OP_BITWISE_XOR: return zip<T>([](T a, T b) { return a ^ b; });
-    case BP_OP_SHIFT_LEFT: return zip<T>([](T a, T b) { return shift(a, b, true); });
-    case BP_OP_SHIFT_RIGHT: return zip<T>([](T a, T b) { return shift(a, b, false); });
-    default: return nullptr;
+    case BP_OP_BITWISE_AND:
+      return zip<T>([](T a, T b) { return a & b; });
+    case BP_OP_BITWISE_OR:
+      return zip<T>([](T a, T b) { return a | b; });
+    case BP_OP_BITWISE_XOR:
+      return zip<T>([](T a, T b) { return a ^ b; });
+    case BP_OP_SHIFT_LEFT:
+      return zip<T>([](T a, T b) { return shift(a, b, true); });
+    case BP_OP_SHIFT_RIGHT:
+      return zip<T>([](T a, T b) { return shift(a, b, false); });
+    default:
+      return nullptr;
   }
 }
 
 template <class T>
 ChunkFn comparison(uint32_t op) {
   switch (op) {
-    case BP_OP_EQ: return zip<T, uint8_t>([](T a, T b) { return a == b; });
-    case BP_OP_NE: return zip<T, uint8_t>([](T a, T b) { return a != b; });
-    case BP_OP_LT: return zip<T, uint8_t>([](T a, T b) { return a < b; });
-    case BP_OP_LE: return zip<T, uint8_t>([](T a, T b) { return a <= b; });
-    case BP_OP_GT: return zip<T, uint8_t>([](T a, T b) { return a > b; });
-    case BP_OP_GE: return zip<T, uint8_t>([](T a, T b) { return a >= b; });
-    default: return nullptr;
+    case BP_OP_EQ:
+      return zip<T, uint8_t>([](T a, T b) { return a == b; });
+    case BP_OP_NE:
+      return zip<T, uint8_t>([](T a, T b) { return a != b; });
+    case BP_OP_LT:
+      return zip<T, uint8_t>([](T a, T b) { return a < b; });
+    case BP_OP_LE:
+      return zip<T, uint8_t>([](T a, T b) { return a <= b; });
+    case BP_OP_GT:
+      return zip<T, uint8_t>([](T a, T b) { return a > b; });
+    case BP_OP_GE:
+      return zip<T, uint8_t>([](T a, T b) { return a >= b; });
+    default:
+      return nullptr;
   }
 }
 
 ChunkFn logic(uint32_t op) {
   switch (op) {
-    case BP_OP_EQ: return zip<uint8_t>([](uint8_t a, uint8_t b) { return (a != 0) == (b != 0); });
+    case BP_OP_EQ:
+      return zip<uint8_t>([](uint8_t a, uint8_t b) { return (a != 0) == (b != 0); });
     case BP_OP_NE:
-    case BP_OP_XOR: return zip<uint8_t>([](uint8_t a, uint8_t b) { return (a != 0) != (b != 0); });
-    case BP_OP_AND: return zip<uint8_t>([](uint8_t a, uint8_t b) { return a != 0 && b != 0; });
-    case BP_OP_OR: return zip<uint8_t>([](uint8_t a, uint8_t b) { return a != 0 || b != 0; });
-    default: return nullptr;
+    case BP_OP_XOR:
+      return zip<uint8_t>([](uint8_t a, uint8_t b) { return (a != 0) != (b != 0); });
+    case BP_OP_AND:
+      return zip<uint8_t>([](uint8_t a, uint8_t b) { return a != 0 && b != 0; });
+    case BP_OP_OR:
+      return zip<uint8_t>([](uint8_t a, uint8_t b) { return a != 0 || b != 0; });
+    default:
+      return nullptr;
   }
 }
 
@@ -145,21 +186,31 @@ A power(A a, B b) {
 template <class A>
 ChunkFn power_of(Compute exponent) {
   switch (exponent) {
-    case Compute::kF32: return zip<A, A, float>([](A a, float b) { return power(a, b); });
-    case Compute::kF64: return zip<A, A, double>([](A a, double b) { return power(a, b); });
-    case Compute::kI64: return zip<A, A, int64_t>([](A a, int64_t b) { return power(a, b); });
-    case Compute::kU64: return zip<A, A, uint64_t>([](A a, uint64_t b) { return power(a, b); });
-    default: return nullptr;
+    case Compute::kF32:
+      return zip<A, A, float>([](A a, float b) { return power(a, b); });
+    case Compute::kF64:
+      return zip<A, A, double>([](A a, double b) { return power(a, b); });
+    case Compute::kI64:
+      return zip<A, A, int64_t>([](A a, int64_t b) { return power(a, b); });
+    case Compute::kU64:
+      return zip<A, A, uint64_t>([](A a, uint64_t b) { return power(a, b); });
+    default:
+      return nullptr;
   }
 }
 
 ChunkFn power_function(Compute base, Compute exponent) {
   switch (base) {
-    case Compute::kF32: return power_of<float>(exponent);
-    case Compute::kF64: return power_of<double>(exponent);
-    case Compute::kI64: return power_of<int64_t>(exponent);
-    case Compute::kU64: return power_of<uint64_t>(exponent);
-    default: return nullptr;
+    case Compute::kF32:
+      return power_of<float>(exponent);
+    case Compute::kF64:
+      return power_of<double>(exponent);
+    case Compute::kI64:
+      return power_of<int64_t>(exponent);
+    case Compute::kU64:
+      return power_of<uint64_t>(exponent);
+    default:
+      return nullptr;
   }
 }
 
@@ -168,12 +219,18 @@ bool is_comparison(uint32_t op) { return op >= BP_OP_EQ && op <= BP_OP_GE; }
 ChunkFn select(uint32_t op, Compute compute, bool c_remainder) {
   const bool compares = is_comparison(op);
   switch (compute) {
-    case Compute::kF32: return compares ? comparison<float>(op) : arithmetic_f32(op);
-    case Compute::kF64: return compares ? comparison<double>(op) : arithmetic_f64(op);
-    case Compute::kI64: return compares ? comparison<int64_t>(op) : arithmetic_integer<int64_t>(op, c_remainder);
-    case Compute::kU64: return compares ? comparison<uint64_t>(op) : arithmetic_integer<uint64_t>(op, c_remainder);
-    case Compute::kBool: return logic(op);
-    default: return nullptr;
+    case Compute::kF32:
+      return compares ? comparison<float>(op) : arithmetic_f32(op);
+    case Compute::kF64:
+      return compares ? comparison<double>(op) : arithmetic_f64(op);
+    case Compute::kI64:
+      return compares ? comparison<int64_t>(op) : arithmetic_integer<int64_t>(op, c_remainder);
+    case Compute::kU64:
+      return compares ? comparison<uint64_t>(op) : arithmetic_integer<uint64_t>(op, c_remainder);
+    case Compute::kBool:
+      return logic(op);
+    default:
+      return nullptr;
   }
 }
 
@@ -200,8 +257,8 @@ Prepared prepare_binary(const NodeView& node) {
   check_broadcast(node);
   if (op == BP_OP_PRELU) check_shape(node.input(0), node.output(0).shape());
   const Compute compute = compute_of(node.input(0).dtype());
-  const ChunkFn function = op == BP_OP_POW ? power_function(compute, compute_of(node.input(1).dtype()))
-                                           : select(op, compute, c_remainder);
+  const ChunkFn function =
+      op == BP_OP_POW ? power_function(compute, compute_of(node.input(1).dtype())) : select(op, compute, c_remainder);
   check_type(node.input(0), function != nullptr, "another for this op");
   const Compute result = is_comparison(op) ? Compute::kBool : compute;
   return {std::make_unique<ElementwiseKernel>(node, result, function), {}, is_comparison(op) ? 0u : 3u};

@@ -36,8 +36,7 @@ ChunkFn zip_f32(F) {
     const float* b = static_cast<const float*>(chunk.in[1]);
     float* y = static_cast<float*>(chunk.out);
     int64_t i = 0;
-    for (; i + lanes <= chunk.count; i += lanes)
-      hn::StoreU(F{}(hn::LoadU(d, a + i), hn::LoadU(d, b + i)), d, y + i);
+    for (; i + lanes <= chunk.count; i += lanes) hn::StoreU(F{}(hn::LoadU(d, a + i), hn::LoadU(d, b + i)), d, y + i);
     if (i == chunk.count) return;
     HWY_ALIGN float tail_a[hn::MaxLanes(d)] = {};
     HWY_ALIGN float tail_b[hn::MaxLanes(d)] = {};

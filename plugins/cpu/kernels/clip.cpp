@@ -24,11 +24,16 @@ void clip(const Chunk& chunk) {
 
 ChunkFn select(Compute compute) {
   switch (compute) {
-    case Compute::kF32: return clip<float>;
-    case Compute::kF64: return clip<double>;
-    case Compute::kI64: return clip<int64_t>;
-    case Compute::kU64: return clip<uint64_t>;
-    default: return nullptr;
+    case Compute::kF32:
+      return clip<float>;
+    case Compute::kF64:
+      return clip<double>;
+    case Compute::kI64:
+      return clip<int64_t>;
+    case Compute::kU64:
+      return clip<uint64_t>;
+    default:
+      return nullptr;
   }
 }
 

@@ -52,20 +52,34 @@ void convert_run(const void* from, void* to, int64_t count) {
 template <class From>
 ConvertFn narrow_from(uint32_t dtype) {
   switch (dtype) {
-    case BP_TYPE_F64: return convert_run<From, double>;
-    case BP_TYPE_F32: return convert_run<From, float>;
-    case BP_TYPE_F16: return convert_run<From, F16>;
-    case BP_TYPE_BF16: return convert_run<From, Bf16>;
-    case BP_TYPE_I64: return convert_run<From, int64_t>;
-    case BP_TYPE_I32: return convert_run<From, int32_t>;
-    case BP_TYPE_I16: return convert_run<From, int16_t>;
-    case BP_TYPE_I8: return convert_run<From, int8_t>;
-    case BP_TYPE_U64: return convert_run<From, uint64_t>;
-    case BP_TYPE_U32: return convert_run<From, uint32_t>;
-    case BP_TYPE_U16: return convert_run<From, uint16_t>;
-    case BP_TYPE_U8: return convert_run<From, uint8_t>;
-    case BP_TYPE_BOOL: return convert_run<From, bool>;
-    default: return nullptr;
+    case BP_TYPE_F64:
+      return convert_run<From, double>;
+    case BP_TYPE_F32:
+      return convert_run<From, float>;
+    case BP_TYPE_F16:
+      return convert_run<From, F16>;
+    case BP_TYPE_BF16:
+      return convert_run<From, Bf16>;
+    case BP_TYPE_I64:
+      return convert_run<From, int64_t>;
+    case BP_TYPE_I32:
+      return convert_run<From, int32_t>;
+    case BP_TYPE_I16:
+      return convert_run<From, int16_t>;
+    case BP_TYPE_I8:
+      return convert_run<From, int8_t>;
+    case BP_TYPE_U64:
+      return convert_run<From, uint64_t>;
+    case BP_TYPE_U32:
+      return convert_run<From, uint32_t>;
+    case BP_TYPE_U16:
+      return convert_run<From, uint16_t>;
+    case BP_TYPE_U8:
+      return convert_run<From, uint8_t>;
+    case BP_TYPE_BOOL:
+      return convert_run<From, bool>;
+    default:
+      return nullptr;
   }
 }
 
@@ -73,31 +87,51 @@ ConvertFn narrow_from(uint32_t dtype) {
 
 ConvertFn widen_function(uint32_t dtype) {
   switch (dtype) {
-    case BP_TYPE_F64: return convert_run<double, double>;
-    case BP_TYPE_F32: return convert_run<float, float>;
-    case BP_TYPE_F16: return convert_run<F16, float>;
-    case BP_TYPE_BF16: return convert_run<Bf16, float>;
-    case BP_TYPE_I64: return convert_run<int64_t, int64_t>;
-    case BP_TYPE_I32: return convert_run<int32_t, int64_t>;
-    case BP_TYPE_I16: return convert_run<int16_t, int64_t>;
-    case BP_TYPE_I8: return convert_run<int8_t, int64_t>;
-    case BP_TYPE_U64: return convert_run<uint64_t, uint64_t>;
-    case BP_TYPE_U32: return convert_run<uint32_t, int64_t>;
-    case BP_TYPE_U16: return convert_run<uint16_t, int64_t>;
-    case BP_TYPE_U8: return convert_run<uint8_t, int64_t>;
-    case BP_TYPE_BOOL: return convert_run<uint8_t, uint8_t>;
-    default: return nullptr;
+    case BP_TYPE_F64:
+      return convert_run<double, double>;
+    case BP_TYPE_F32:
+      return convert_run<float, float>;
+    case BP_TYPE_F16:
+      return convert_run<F16, float>;
+    case BP_TYPE_BF16:
+      return convert_run<Bf16, float>;
+    case BP_TYPE_I64:
+      return convert_run<int64_t, int64_t>;
+    case BP_TYPE_I32:
+      return convert_run<int32_t, int64_t>;
+    case BP_TYPE_I16:
+      return convert_run<int16_t, int64_t>;
+    case BP_TYPE_I8:
+      return convert_run<int8_t, int64_t>;
+    case BP_TYPE_U64:
+      return convert_run<uint64_t, uint64_t>;
+    case BP_TYPE_U32:
+      return convert_run<uint32_t, int64_t>;
+    case BP_TYPE_U16:
+      return convert_run<uint16_t, int64_t>;
+    case BP_TYPE_U8:
+      return convert_run<uint8_t, int64_t>;
+    case BP_TYPE_BOOL:
+      return convert_run<uint8_t, uint8_t>;
+    default:
+      return nullptr;
   }
 }
 
 ConvertFn narrow_function(Compute from, uint32_t dtype) {
   switch (from) {
-    case Compute::kF32: return narrow_from<float>(dtype);
-    case Compute::kF64: return narrow_from<double>(dtype);
-    case Compute::kI64: return narrow_from<int64_t>(dtype);
-    case Compute::kU64: return narrow_from<uint64_t>(dtype);
-    case Compute::kBool: return narrow_from<uint8_t>(dtype);
-    default: return nullptr;
+    case Compute::kF32:
+      return narrow_from<float>(dtype);
+    case Compute::kF64:
+      return narrow_from<double>(dtype);
+    case Compute::kI64:
+      return narrow_from<int64_t>(dtype);
+    case Compute::kU64:
+      return narrow_from<uint64_t>(dtype);
+    case Compute::kBool:
+      return narrow_from<uint8_t>(dtype);
+    default:
+      return nullptr;
   }
 }
 

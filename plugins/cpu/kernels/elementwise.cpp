@@ -39,7 +39,8 @@ ElementwiseKernel::ElementwiseKernel(const NodeView& node, Compute result, Chunk
   const bool same = compute_of(output.dtype()) == result;
   narrow_ = same ? narrow_function(result, output.dtype()) : nullptr;
   if (narrow_ == nullptr)
-    refuse(std::string("output type ") + backplane::sdk::type_name(output.dtype()) + " does not follow from the inputs");
+    refuse(std::string("output type ") + backplane::sdk::type_name(output.dtype()) +
+           " does not follow from the inputs");
   output_native_ = is_native(output.dtype());
   output_in_place_ = output_native_ && output_.dense();
   for (uint32_t i = 0; i < node.input_count(); ++i)

@@ -11,8 +11,7 @@ namespace {
 
 class GatherKernel final : public Kernel {
  public:
-  GatherKernel(const NodeView& node, uint32_t axis)
-      : indices_(node.input(1)), output_(node.output(0)) {
+  GatherKernel(const NodeView& node, uint32_t axis) : indices_(node.input(1)), output_(node.output(0)) {
     const TensorView x = node.input(0);
     const size_t element = element_bytes(x.dtype());
     outer_ = Walk(x.shape().first(axis), x.strides().first(axis), element);

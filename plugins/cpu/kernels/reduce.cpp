@@ -15,7 +15,8 @@ namespace {
 
 // What a value is accumulated in.
 template <class T>
-using Wide = std::conditional_t<std::is_floating_point_v<T>, double, std::conditional_t<std::is_same_v<T, int64_t>, uint64_t, T>>;
+using Wide = std::conditional_t<std::is_floating_point_v<T>, double,
+                                std::conditional_t<std::is_same_v<T, int64_t>, uint64_t, T>>;
 
 // One reduction: start value, how an element enters, what comes out. `Acc` may differ from T: integer sums are formed
 // without a sign because they wrap.
@@ -59,7 +60,8 @@ struct L2 : SumSquare<T> {
 template <class T>
 struct LogSum : Sum<T> {
   static T finish(Wide<T> acc, int64_t) {
-    const double value = std::log(static_cast<double>(std::is_integral_v<T> ? static_cast<double>(static_cast<T>(acc)) : acc));
+    const double value =
+        std::log(static_cast<double>(std::is_integral_v<T> ? static_cast<double>(static_cast<T>(acc)) : acc));
     T result;  // saturates for integers, as a cast does
     narrow_function(Compute::kF64, std::is_same_v<T, float>    ? BP_TYPE_F32
                                    : std::is_same_v<T, double> ? BP_TYPE_F64
@@ -222,17 +224,28 @@ class LogSumExpKernel final : public Kernel {
 template <class T>
 std::unique_ptr<Kernel> make_kernel(uint32_t op, const ReducePlan& plan) {
   switch (op) {
-    case BP_OP_REDUCE_SUM: return std::make_unique<ReduceKernel<T, Sum>>(plan);
-    case BP_OP_REDUCE_MEAN: return std::make_unique<ReduceKernel<T, Mean>>(plan);
-    case BP_OP_REDUCE_MAX: return std::make_unique<ReduceKernel<T, Max>>(plan);
-    case BP_OP_REDUCE_MIN: return std::make_unique<ReduceKernel<T, Min>>(plan);
-    case BP_OP_REDUCE_PROD: return std::make_unique<ReduceKernel<T, Prod>>(plan);
-    case BP_OP_REDUCE_L1: return std::make_unique<ReduceKernel<T, L1>>(plan);
-    case BP_OP_REDUCE_L2: return std::make_unique<ReduceKernel<T, L2>>(plan);
-    case BP_OP_REDUCE_SUM_SQUARE: return std::make_unique<ReduceKernel<T, SumSquare>>(plan);
-    case BP_OP_REDUCE_LOG_SUM: return std::make_unique<ReduceKernel<T, LogSum>>(plan);
-    case BP_OP_REDUCE_LOG_SUM_EXP: return std::make_unique<LogSumExpKernel<T>>(plan);
-    default: return nullptr;
+    case BP_OP_REDUCE_SUM:
+      return std::make_unique<ReduceKernel<T, Sum>>(plan);
+    case BP_OP_REDUCE_MEAN:
+      return std::make_unique<ReduceKernel<T, Mean>>(plan);
+    case BP_OP_REDUCE_MAX:
+      return std::make_unique<ReduceKernel<T, Max>>(plan);
+    case BP_OP_REDUCE_MIN:
+      return std::make_unique<ReduceKernel<T, Min>>(plan);
+    case BP_OP_REDUCE_PROD:
+      return std::make_unique<ReduceKernel<T, Prod>>(plan);
+    case BP_OP_REDUCE_L1:
+      return std::make_unique<ReduceKernel<T, L1>>(plan);
+    case BP_OP_REDUCE_L2:
+      return std::make_unique<ReduceKernel<T, L2>>(plan);
+    case BP_OP_REDUCE_SUM_SQUARE:
+      return std::make_unique<ReduceKernel<T, SumSquare>>(plan);
+    case BP_OP_REDUCE_LOG_SUM:
+      return std::make_unique<ReduceKernel<T, LogSum>>(plan);
+    case BP_OP_REDUCE_LOG_SUM_EXP:
+      return std::make_unique<LogSumExpKernel<T>>(plan);
+    default:
+      return nullptr;
   }
 }
 
@@ -245,7 +258,9 @@ std::unique_ptr<Kernel> make_bool_kernel(uint32_t op, const ReducePlan& plan) {
 // The extremum of nothing for integers: the lowest or highest value of the element type, not of the compute type.
 class FillKernel final : public Kernel {
  public:
-  FillKernel(const TensorView& y, double value) : output_(y) { narrow_function(Compute::kF64, y.dtype())(&value, &value_, 1); }
+  FillKernel(const TensorView& y, double value) : output_(y) {
+    narrow_function(Compute::kF64, y.dtype())(&value, &value_, 1);
+  }
   uint32_t max_workers() const override { return 1; }
   void run(const RunArgs& args) const noexcept override {
     for (int64_t i = 0; i < output_.count(); ++i)
@@ -335,12 +350,23 @@ Prepared prepare_reduce(const NodeView& node) {
   }
   std::unique_ptr<Kernel> kernel;
   switch (compute_of(x.dtype())) {
-    case Compute::kF32: kernel = make_kernel<float>(node.op(), plan); break;
-    case Compute::kF64: kernel = make_kernel<double>(node.op(), plan); break;
-    case Compute::kI64: kernel = make_kernel<int64_t>(node.op(), plan); break;
-    case Compute::kU64: kernel = make_kernel<uint64_t>(node.op(), plan); break;
-    case Compute::kBool: kernel = make_bool_kernel(node.op(), plan); break;
-    default: break;
+    case Compute::kF32:
+      kernel = make_kernel<float>(node.op(), plan);
+      break;
+    case Compute::kF64:
+      kernel = make_kernel<double>(node.op(), plan);
+      break;
+    case Compute::kI64:
+      kernel = make_kernel<int64_t>(node.op(), plan);
+      break;
+    case Compute::kU64:
+      kernel = make_kernel<uint64_t>(node.op(), plan);
+      break;
+    case Compute::kBool:
+      kernel = make_bool_kernel(node.op(), plan);
+      break;
+    default:
+      break;
   }
   check_type(x, kernel != nullptr, "another for this op");
   return {std::move(kernel), {}, 0};

@@ -23,8 +23,8 @@ struct Settings {
 struct AxisTaps {
   int64_t in = 1, out = 1;
   int64_t taps = 1;
-  std::vector<int64_t> index;   // out × taps
-  std::vector<double> weight;   // out × taps
+  std::vector<int64_t> index;    // out × taps
+  std::vector<double> weight;    // out × taps
   std::vector<uint8_t> outside;  // per place: extrapolate
 };
 
@@ -44,7 +44,8 @@ Settings read_settings(const NodeView& node) {
   require(s.coordinates != "tf_crop_and_resize" || roi.size() == 2 * size_t{x.rank()},
           "tf_crop_and_resize needs a roi of two entries per axis");
   for (uint32_t axis = 0; axis < x.rank(); ++axis) {
-    const double implied = static_cast<double>(y.shape()[axis]) / static_cast<double>(std::max<int64_t>(x.shape()[axis], 1));
+    const double implied =
+        static_cast<double>(y.shape()[axis]) / static_cast<double>(std::max<int64_t>(x.shape()[axis], 1));
     s.scales.push_back(scales.empty() ? implied : scales[axis]);
     require(s.scales.back() > 0 || y.shape()[axis] == 0, "scales must be positive");
   }
@@ -54,14 +55,14 @@ Settings read_settings(const NodeView& node) {
 
 // The input coordinate that place `i` of an axis stands for.
 double source_coordinate(const Settings& s, uint32_t axis, int64_t place, int64_t in_extent, int64_t out_extent) {
-  const double i = static_cast<double>(place), in = static_cast<double>(in_extent), out = static_cast<double>(out_extent);
+  const double i = static_cast<double>(place), in = static_cast<double>(in_extent),
+               out = static_cast<double>(out_extent);
   const double scale = s.scales[axis];
   if (s.coordinates == "half_pixel") return (i + 0.5) / scale - 0.5;
   if (s.coordinates == "asymmetric") return i / scale;
   if (s.coordinates == "pytorch_half_pixel") return out_extent > 1 ? (i + 0.5) / scale - 0.5 : 0;
   if (s.coordinates == "align_corners") return out_extent > 1 ? i * (in - 1) / (out - 1) : 0;
-  if (s.coordinates == "half_pixel_symmetric")
-    return in / 2 * (1 - out / (in * scale)) + (i + 0.5) / scale - 0.5;
+  if (s.coordinates == "half_pixel_symmetric") return in / 2 * (1 - out / (in * scale)) + (i + 0.5) / scale - 0.5;
   if (s.coordinates != "tf_crop_and_resize") refuse("coordinate_transformation_mode " + s.coordinates + " is unknown");
   const double start = s.roi[axis], end = s.roi[axis + s.roi.size() / 2];
   return out_extent > 1 ? start * (in - 1) + i * (end - start) * (in - 1) / (out - 1) : 0.5 * (start + end) * (in - 1);
@@ -151,7 +152,10 @@ template <class T>
 class InterpolateKernel final : public Kernel {
  public:
   InterpolateKernel(const NodeView& node, std::vector<AxisTaps> axes, double extrapolation)
-      : axes_(std::move(axes)), input_(node.input(0)), output_(node.output(0)), extrapolation_(static_cast<T>(extrapolation)) {
+      : axes_(std::move(axes)),
+        input_(node.input(0)),
+        output_(node.output(0)),
+        extrapolation_(static_cast<T>(extrapolation)) {
     converts_ = !(input_.in_place() && std::is_same_v<T, float> == (node.input(0).dtype() == BP_TYPE_F32));
     widen_ = std::is_same_v<T, float> ? widen_function(BP_TYPE_F32)
                                       : narrow_function(compute_of(node.input(0).dtype()), BP_TYPE_F64);
@@ -247,10 +251,10 @@ class InterpolateKernel final : public Kernel {
 }  // namespace
 
 Prepared prepare_resize(const NodeView& node) {
-  check_signature(node, 1, 1, 1,
-                  {BP_ATTR_SIZES, BP_ATTR_SCALES, BP_ATTR_MODE, BP_ATTR_COORDINATE_MODE, BP_ATTR_NEAREST_MODE,
-                   BP_ATTR_CUBIC_COEFF_A, BP_ATTR_EXCLUDE_OUTSIDE, BP_ATTR_EXTRAPOLATION_VALUE, BP_ATTR_ROI,
-                   BP_ATTR_ANTIALIAS});
+  check_signature(
+      node, 1, 1, 1,
+      {BP_ATTR_SIZES, BP_ATTR_SCALES, BP_ATTR_MODE, BP_ATTR_COORDINATE_MODE, BP_ATTR_NEAREST_MODE,
+       BP_ATTR_CUBIC_COEFF_A, BP_ATTR_EXCLUDE_OUTSIDE, BP_ATTR_EXTRAPOLATION_VALUE, BP_ATTR_ROI, BP_ATTR_ANTIALIAS});
   const TensorView x = node.input(0), y = node.output(0);
   check_type(x, is_number(x.dtype()), "a number");
   check_type(y, y.dtype() == x.dtype(), "the type of input 0");

@@ -8,39 +8,55 @@ namespace {
 PrepareFn find_movement(uint32_t op) {
   switch (op) {
     case BP_OP_COPY:
-    case BP_OP_CAST: return prepare_copy;
-    case BP_OP_CONCAT: return prepare_concat;
-    case BP_OP_PAD: return prepare_pad;
-    case BP_OP_TILE: return prepare_tile;
-    case BP_OP_GATHER: return prepare_gather;
-    case BP_OP_REVERSE: return prepare_reverse;
-    case BP_OP_RESIZE: return prepare_resize;
-    default: return nullptr;
+    case BP_OP_CAST:
+      return prepare_copy;
+    case BP_OP_CONCAT:
+      return prepare_concat;
+    case BP_OP_PAD:
+      return prepare_pad;
+    case BP_OP_TILE:
+      return prepare_tile;
+    case BP_OP_GATHER:
+      return prepare_gather;
+    case BP_OP_REVERSE:
+      return prepare_reverse;
+    case BP_OP_RESIZE:
+      return prepare_resize;
+    default:
+      return nullptr;
   }
 }
 
 PrepareFn find_network(uint32_t op) {
   switch (op) {
-#ifdef BACKPLANE_CPU_NN
-    case BP_OP_MATMUL: return prepare_matmul;
-    case BP_OP_GEMM: return prepare_gemm;
-    case BP_OP_CONV: return prepare_conv;
-    case BP_OP_CONV_TRANSPOSE: return prepare_conv_transpose;
+    case BP_OP_MATMUL:
+      return prepare_matmul;
+    case BP_OP_GEMM:
+      return prepare_gemm;
+    case BP_OP_CONV:
+      return prepare_conv;
+    case BP_OP_CONV_TRANSPOSE:
+      return prepare_conv_transpose;
     case BP_OP_MAX_POOL:
-    case BP_OP_AVERAGE_POOL: return prepare_pool;
-    case BP_OP_BATCH_NORM: return prepare_batch_norm;
+    case BP_OP_AVERAGE_POOL:
+      return prepare_pool;
+    case BP_OP_BATCH_NORM:
+      return prepare_batch_norm;
     case BP_OP_INSTANCE_NORM:
     case BP_OP_GROUP_NORM:
     case BP_OP_LAYER_NORM:
-    case BP_OP_RMS_NORM: return prepare_norm;
+    case BP_OP_RMS_NORM:
+      return prepare_norm;
     case BP_OP_SOFTMAX:
     case BP_OP_LOG_SOFTMAX:
-    case BP_OP_HARDMAX: return prepare_softmax;
+    case BP_OP_HARDMAX:
+      return prepare_softmax;
     case BP_OP_LSTM:
     case BP_OP_GRU:
-    case BP_OP_RNN: return prepare_recurrent;
-#endif
-    default: return nullptr;
+    case BP_OP_RNN:
+      return prepare_recurrent;
+    default:
+      return nullptr;
   }
 }
 
@@ -48,7 +64,8 @@ PrepareFn find_network(uint32_t op) {
 void check_tensor(const TensorView& tensor, const char* role, uint32_t index) {
   const std::string who = std::string(role) + " " + std::to_string(index);
   const size_t element = element_bytes(tensor.dtype());
-  if (element == 0) refuse(who + " has type " + backplane::sdk::type_name(tensor.dtype()) + ", which has no kernel here");
+  if (element == 0)
+    refuse(who + " has type " + backplane::sdk::type_name(tensor.dtype()) + ", which has no kernel here");
   if (tensor.rank() > kMaxRank)
     refuse(who + " has rank " + std::to_string(tensor.rank()) + ", wanted at most " + std::to_string(kMaxRank));
   for (uint32_t axis = 0; axis < tensor.rank(); ++axis)
@@ -83,7 +100,8 @@ PrepareFn find_kernel(uint32_t op) {
 
 Prepared prepare_kernel(const NodeView& node) {
   const PrepareFn prepare = find_kernel(node.op());
-  if (prepare == nullptr) return Prepared::refuse(std::string("no kernel for op ") + backplane::sdk::op_name(node.op()));
+  if (prepare == nullptr)
+    return Prepared::refuse(std::string("no kernel for op ") + backplane::sdk::op_name(node.op()));
   if (node.record().op_version != 1)
     return Prepared::refuse("version " + std::to_string(node.record().op_version) + " of op " +
                             backplane::sdk::op_name(node.op()) + ", wanted 1");

@@ -16,10 +16,14 @@ uint32_t TableKernel::max_workers() const { return workers_for(output_.count());
 
 void TableKernel::run(const RunArgs& args) const noexcept {
   switch (output_.element()) {
-    case 1: return move<uint8_t>(args);
-    case 2: return move<uint16_t>(args);
-    case 4: return move<uint32_t>(args);
-    default: return move<uint64_t>(args);
+    case 1:
+      return move<uint8_t>(args);
+    case 2:
+      return move<uint16_t>(args);
+    case 4:
+      return move<uint32_t>(args);
+    default:
+      return move<uint64_t>(args);
   }
 }
 

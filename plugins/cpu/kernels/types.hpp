@@ -58,8 +58,8 @@ inline float round_to_odd(double value) {
   const float nearest = static_cast<float>(value);
   uint32_t bits = std::bit_cast<uint32_t>(nearest);
   if (static_cast<double>(nearest) == value || value != value || (bits & 1u) != 0) return nearest;
-  const bool too_large = (nearest < 0 ? -static_cast<double>(nearest) : static_cast<double>(nearest)) >
-                         (value < 0 ? -value : value);
+  const bool too_large =
+      (nearest < 0 ? -static_cast<double>(nearest) : static_cast<double>(nearest)) > (value < 0 ? -value : value);
   bits = too_large ? bits - 1 : bits + 1;
   return std::bit_cast<float>(bits);
 }

@@ -52,56 +52,75 @@ VecF32 shrink_f32(VecF32 x, const Params& p) {
 
 ChunkFn activation_f32(uint32_t op, bool tanh_gelu) {
   switch (op) {
-    case BP_OP_SIGMOID: return map_f32([](VecF32 x, const Params&) { return sigmoid_f32(x); });
+    case BP_OP_SIGMOID:
+      return map_f32([](VecF32 x, const Params&) { return sigmoid_f32(x); });
     case BP_OP_HARD_SIGMOID:
       return map_f32([](VecF32 x, const Params& p) { return clamp_unit(hn::MulAdd(set_f32(p[0]), x, set_f32(p[1]))); });
-    case BP_OP_RELU: return map_f32([](VecF32 x, const Params&) { return keep_nan(x, hn::Max(x, hn::Zero(F32()))); });
+    case BP_OP_RELU:
+      return map_f32([](VecF32 x, const Params&) { return keep_nan(x, hn::Max(x, hn::Zero(F32()))); });
     case BP_OP_LEAKY_RELU:
       return map_f32([](VecF32 x, const Params& p) {
         return hn::IfThenElse(hn::Lt(x, hn::Zero(F32())), hn::Mul(set_f32(p[0]), x), x);
       });
-    case BP_OP_ELU: return map_f32([](VecF32 x, const Params& p) { return elu_f32(x, p[0]); });
+    case BP_OP_ELU:
+      return map_f32([](VecF32 x, const Params& p) { return elu_f32(x, p[0]); });
     case BP_OP_SELU:
       return map_f32([](VecF32 x, const Params& p) { return hn::Mul(set_f32(p[1]), elu_f32(x, p[0])); });
-    case BP_OP_CELU: return map_f32([](VecF32 x, const Params& p) { return celu_f32(x, p[0]); });
+    case BP_OP_CELU:
+      return map_f32([](VecF32 x, const Params& p) { return celu_f32(x, p[0]); });
     case BP_OP_GELU:
       if (tanh_gelu) return map_f32([](VecF32 x, const Params&) { return gelu_tanh_f32(x); });
-      return map_f32([](VecF32 x, const Params&) {
-        return hn::Mul(hn::Mul(set_f32(0.5), x), erfc_f32(hn::Mul(x, set_f32(-kSqrtHalf))));
-      });
-    case BP_OP_SILU: return map_f32([](VecF32 x, const Params&) { return hn::Mul(x, sigmoid_f32(x)); });
+      return map_f32([](VecF32 x, const Params&) { return hn::Mul(hn::Mul(set_f32(0.5), x), twice_normal_f32(x)); });
+    case BP_OP_SILU:
+      return map_f32([](VecF32 x, const Params&) { return hn::Mul(x, sigmoid_f32(x)); });
     case BP_OP_HARD_SWISH:
       return map_f32([](VecF32 x, const Params&) {
         return hn::Mul(x, clamp_unit(hn::MulAdd(x, set_f32(1.0 / 6), set_f32(0.5))));
       });
-    case BP_OP_SOFTPLUS: return map_f32([](VecF32 x, const Params&) { return softplus_f32(x); });
+    case BP_OP_SOFTPLUS:
+      return map_f32([](VecF32 x, const Params&) { return softplus_f32(x); });
     case BP_OP_SOFTSIGN:
       return map_f32([](VecF32 x, const Params&) { return hn::Div(x, hn::Add(set_f32(1), hn::Abs(x))); });
-    case BP_OP_MISH: return map_f32([](VecF32 x, const Params&) { return mish_f32(x); });
+    case BP_OP_MISH:
+      return map_f32([](VecF32 x, const Params&) { return mish_f32(x); });
     case BP_OP_THRESHOLDED_RELU:
-      return map_f32([](VecF32 x, const Params& p) {
-        return keep_nan(x, hn::IfThenElseZero(hn::Gt(x, set_f32(p[0])), x));
-      });
-    case BP_OP_SHRINK: return map_f32([](VecF32 x, const Params& p) { return shrink_f32(x, p); });
-    default: return nullptr;
+      return map_f32(
+          [](VecF32 x, const Params& p) { return keep_nan(x, hn::IfThenElseZero(hn::Gt(x, set_f32(p[0])), x)); });
+    case BP_OP_SHRINK:
+      return map_f32([](VecF32 x, const Params& p) { return shrink_f32(x, p); });
+    default:
+      return nullptr;
   }
 }
 
 ChunkFn math_f32(uint32_t op) {
   switch (op) {
-    case BP_OP_ABS: return map_f32([](VecF32 x, const Params&) { return hn::Abs(x); });
-    case BP_OP_NEG: return map_f32([](VecF32 x, const Params&) { return hn::Neg(x); });
-    case BP_OP_SIGN: return map_f32([](VecF32 x, const Params&) { return sign_f32(x); });
-    case BP_OP_FLOOR: return map_f32([](VecF32 x, const Params&) { return hn::Floor(x); });
-    case BP_OP_CEIL: return map_f32([](VecF32 x, const Params&) { return hn::Ceil(x); });
-    case BP_OP_ROUND: return map_f32([](VecF32 x, const Params&) { return hn::Round(x); });
-    case BP_OP_EXP: return map_f32([](VecF32 x, const Params&) { return exp_f32(x); });
-    case BP_OP_LOG: return map_f32([](VecF32 x, const Params&) { return log_f32(x); });
-    case BP_OP_SQRT: return map_f32([](VecF32 x, const Params&) { return hn::Sqrt(x); });
-    case BP_OP_RECIPROCAL: return map_f32([](VecF32 x, const Params&) { return hn::Div(set_f32(1), x); });
-    case BP_OP_ERF: return map_f32([](VecF32 x, const Params&) { return erf_f32(x); });
-    case BP_OP_TANH: return map_f32([](VecF32 x, const Params&) { return tanh_f32(x); });
-    default: return nullptr;
+    case BP_OP_ABS:
+      return map_f32([](VecF32 x, const Params&) { return hn::Abs(x); });
+    case BP_OP_NEG:
+      return map_f32([](VecF32 x, const Params&) { return hn::Neg(x); });
+    case BP_OP_SIGN:
+      return map_f32([](VecF32 x, const Params&) { return sign_f32(x); });
+    case BP_OP_FLOOR:
+      return map_f32([](VecF32 x, const Params&) { return hn::Floor(x); });
+    case BP_OP_CEIL:
+      return map_f32([](VecF32 x, const Params&) { return hn::Ceil(x); });
+    case BP_OP_ROUND:
+      return map_f32([](VecF32 x, const Params&) { return hn::Round(x); });
+    case BP_OP_EXP:
+      return map_f32([](VecF32 x, const Params&) { return exp_f32(x); });
+    case BP_OP_LOG:
+      return map_f32([](VecF32 x, const Params&) { return log_f32(x); });
+    case BP_OP_SQRT:
+      return map_f32([](VecF32 x, const Params&) { return hn::Sqrt(x); });
+    case BP_OP_RECIPROCAL:
+      return map_f32([](VecF32 x, const Params&) { return hn::Div(set_f32(1), x); });
+    case BP_OP_ERF:
+      return map_f32([](VecF32 x, const Params&) { return erf_f32(x); });
+    case BP_OP_TANH:
+      return map_f32([](VecF32 x, const Params&) { return tanh_f32(x); });
+    default:
+      return nullptr;
   }
 }
 
@@ -110,18 +129,30 @@ ChunkFn math_f32(uint32_t op) {
 template <class T>
 ChunkFn trigonometry(uint32_t op) {
   switch (op) {
-    case BP_OP_SIN: return map<T>([](T x, const Params&) { return std::sin(x); });
-    case BP_OP_COS: return map<T>([](T x, const Params&) { return std::cos(x); });
-    case BP_OP_TAN: return map<T>([](T x, const Params&) { return std::tan(x); });
-    case BP_OP_ASIN: return map<T>([](T x, const Params&) { return std::asin(x); });
-    case BP_OP_ACOS: return map<T>([](T x, const Params&) { return std::acos(x); });
-    case BP_OP_ATAN: return map<T>([](T x, const Params&) { return std::atan(x); });
-    case BP_OP_SINH: return map<T>([](T x, const Params&) { return std::sinh(x); });
-    case BP_OP_COSH: return map<T>([](T x, const Params&) { return std::cosh(x); });
-    case BP_OP_ASINH: return map<T>([](T x, const Params&) { return std::asinh(x); });
-    case BP_OP_ACOSH: return map<T>([](T x, const Params&) { return std::acosh(x); });
-    case BP_OP_ATANH: return map<T>([](T x, const Params&) { return std::atanh(x); });
-    default: return nullptr;
+    case BP_OP_SIN:
+      return map<T>([](T x, const Params&) { return std::sin(x); });
+    case BP_OP_COS:
+      return map<T>([](T x, const Params&) { return std::cos(x); });
+    case BP_OP_TAN:
+      return map<T>([](T x, const Params&) { return std::tan(x); });
+    case BP_OP_ASIN:
+      return map<T>([](T x, const Params&) { return std::asin(x); });
+    case BP_OP_ACOS:
+      return map<T>([](T x, const Params&) { return std::acos(x); });
+    case BP_OP_ATAN:
+      return map<T>([](T x, const Params&) { return std::atan(x); });
+    case BP_OP_SINH:
+      return map<T>([](T x, const Params&) { return std::sinh(x); });
+    case BP_OP_COSH:
+      return map<T>([](T x, const Params&) { return std::cosh(x); });
+    case BP_OP_ASINH:
+      return map<T>([](T x, const Params&) { return std::asinh(x); });
+    case BP_OP_ACOSH:
+      return map<T>([](T x, const Params&) { return std::acosh(x); });
+    case BP_OP_ATANH:
+      return map<T>([](T x, const Params&) { return std::atanh(x); });
+    default:
+      return nullptr;
   }
 }
 
@@ -135,51 +166,74 @@ double elu_f64(double x, double alpha) { return x < 0 ? alpha * std::expm1(x) : 
 
 ChunkFn activation_f64(uint32_t op, bool tanh_gelu) {
   switch (op) {
-    case BP_OP_SIGMOID: return map<double>([](double x, const Params&) { return sigmoid_f64(x); });
+    case BP_OP_SIGMOID:
+      return map<double>([](double x, const Params&) { return sigmoid_f64(x); });
     case BP_OP_HARD_SIGMOID:
       return map<double>([](double x, const Params& p) { return clamp_unit_f64(p[0] * x + p[1]); });
-    case BP_OP_RELU: return map<double>([](double x, const Params&) { return x < 0 ? 0 : x; });
-    case BP_OP_LEAKY_RELU: return map<double>([](double x, const Params& p) { return x < 0 ? p[0] * x : x; });
-    case BP_OP_ELU: return map<double>([](double x, const Params& p) { return elu_f64(x, p[0]); });
-    case BP_OP_SELU: return map<double>([](double x, const Params& p) { return p[1] * elu_f64(x, p[0]); });
+    case BP_OP_RELU:
+      return map<double>([](double x, const Params&) { return x < 0 ? 0 : x; });
+    case BP_OP_LEAKY_RELU:
+      return map<double>([](double x, const Params& p) { return x < 0 ? p[0] * x : x; });
+    case BP_OP_ELU:
+      return map<double>([](double x, const Params& p) { return elu_f64(x, p[0]); });
+    case BP_OP_SELU:
+      return map<double>([](double x, const Params& p) { return p[1] * elu_f64(x, p[0]); });
     case BP_OP_CELU:
       return map<double>([](double x, const Params& p) { return x < 0 ? p[0] * std::expm1(x / p[0]) : x; });
     case BP_OP_GELU:
       if (tanh_gelu)
-        return map<double>([](double x, const Params&) {
-          return x * sigmoid_f64(2 * kSqrtTwoOverPi * (x + 0.044715 * x * x * x));
-        });
+        return map<double>(
+            [](double x, const Params&) { return x * sigmoid_f64(2 * kSqrtTwoOverPi * (x + 0.044715 * x * x * x)); });
       return map<double>([](double x, const Params&) { return 0.5 * x * std::erfc(-x * kSqrtHalf); });
-    case BP_OP_SILU: return map<double>([](double x, const Params&) { return x * sigmoid_f64(x); });
-    case BP_OP_HARD_SWISH: return map<double>([](double x, const Params&) { return x * clamp_unit_f64(x / 6 + 0.5); });
-    case BP_OP_SOFTPLUS: return map<double>([](double x, const Params&) { return softplus_f64(x); });
-    case BP_OP_SOFTSIGN: return map<double>([](double x, const Params&) { return x / (1 + std::fabs(x)); });
-    case BP_OP_MISH: return map<double>([](double x, const Params&) { return x * std::tanh(softplus_f64(x)); });
+    case BP_OP_SILU:
+      return map<double>([](double x, const Params&) { return x * sigmoid_f64(x); });
+    case BP_OP_HARD_SWISH:
+      return map<double>([](double x, const Params&) { return x * clamp_unit_f64(x / 6 + 0.5); });
+    case BP_OP_SOFTPLUS:
+      return map<double>([](double x, const Params&) { return softplus_f64(x); });
+    case BP_OP_SOFTSIGN:
+      return map<double>([](double x, const Params&) { return x / (1 + std::fabs(x)); });
+    case BP_OP_MISH:
+      return map<double>([](double x, const Params&) { return x * std::tanh(softplus_f64(x)); });
     case BP_OP_THRESHOLDED_RELU:
       return map<double>([](double x, const Params& p) { return x <= p[0] ? 0 : x; });
     case BP_OP_SHRINK:
       return map<double>([](double x, const Params& p) {
         return x < -p[0] ? x + p[1] : x > p[0] ? x - p[1] : x != x ? x : 0;
       });
-    default: return nullptr;
+    default:
+      return nullptr;
   }
 }
 
 ChunkFn math_f64(uint32_t op) {
   switch (op) {
-    case BP_OP_ABS: return map<double>([](double x, const Params&) { return std::fabs(x); });
-    case BP_OP_NEG: return map<double>([](double x, const Params&) { return -x; });
-    case BP_OP_SIGN: return map<double>([](double x, const Params&) { return x > 0 ? 1 : x < 0 ? -1 : x == 0 ? 0 : x; });
-    case BP_OP_FLOOR: return map<double>([](double x, const Params&) { return std::floor(x); });
-    case BP_OP_CEIL: return map<double>([](double x, const Params&) { return std::ceil(x); });
-    case BP_OP_ROUND: return map<double>([](double x, const Params&) { return std::nearbyint(x); });
-    case BP_OP_EXP: return map<double>([](double x, const Params&) { return std::exp(x); });
-    case BP_OP_LOG: return map<double>([](double x, const Params&) { return std::log(x); });
-    case BP_OP_SQRT: return map<double>([](double x, const Params&) { return std::sqrt(x); });
-    case BP_OP_RECIPROCAL: return map<double>([](double x, const Params&) { return 1 / x; });
-    case BP_OP_ERF: return map<double>([](double x, const Params&) { return std::erf(x); });
-    case BP_OP_TANH: return map<double>([](double x, const Params&) { return std::tanh(x); });
-    default: return nullptr;
+    case BP_OP_ABS:
+      return map<double>([](double x, const Params&) { return std::fabs(x); });
+    case BP_OP_NEG:
+      return map<double>([](double x, const Params&) { return -x; });
+    case BP_OP_SIGN:
+      return map<double>([](double x, const Params&) { return x > 0 ? 1 : x < 0 ? -1 : x == 0 ? 0 : x; });
+    case BP_OP_FLOOR:
+      return map<double>([](double x, const Params&) { return std::floor(x); });
+    case BP_OP_CEIL:
+      return map<double>([](double x, const Params&) { return std::ceil(x); });
+    case BP_OP_ROUND:
+      return map<double>([](double x, const Params&) { return std::nearbyint(x); });
+    case BP_OP_EXP:
+      return map<double>([](double x, const Params&) { return std::exp(x); });
+    case BP_OP_LOG:
+      return map<double>([](double x, const Params&) { return std::log(x); });
+    case BP_OP_SQRT:
+      return map<double>([](double x, const Params&) { return std::sqrt(x); });
+    case BP_OP_RECIPROCAL:
+      return map<double>([](double x, const Params&) { return 1 / x; });
+    case BP_OP_ERF:
+      return map<double>([](double x, const Params&) { return std::erf(x); });
+    case BP_OP_TANH:
+      return map<double>([](double x, const Params&) { return std::tanh(x); });
+    default:
+      return nullptr;
   }
 }
 
@@ -196,13 +250,20 @@ T shrink_integer(T x, const Params& p) {
 template <class T>
 ChunkFn integer_function(uint32_t op) {
   switch (op) {
-    case BP_OP_ABS: return map<T>([](T x, const Params&) { return x < T{0} ? T{0} - static_cast<uint64_t>(x) : x; });
-    case BP_OP_NEG: return map<T>([](T x, const Params&) { return uint64_t{0} - static_cast<uint64_t>(x); });
-    case BP_OP_SIGN: return map<T>([](T x, const Params&) { return (x > T{0}) - (x < T{0}); });
-    case BP_OP_RELU: return map<T>([](T x, const Params&) { return x < T{0} ? T{0} : x; });
-    case BP_OP_SHRINK: return map<T>([](T x, const Params& p) { return shrink_integer(x, p); });
-    case BP_OP_BITWISE_NOT: return map<T>([](T x, const Params&) { return ~x; });
-    default: return nullptr;
+    case BP_OP_ABS:
+      return map<T>([](T x, const Params&) { return x < T{0} ? T{0} - static_cast<uint64_t>(x) : x; });
+    case BP_OP_NEG:
+      return map<T>([](T x, const Params&) { return uint64_t{0} - static_cast<uint64_t>(x); });
+    case BP_OP_SIGN:
+      return map<T>([](T x, const Params&) { return (x > T{0}) - (x < T{0}); });
+    case BP_OP_RELU:
+      return map<T>([](T x, const Params&) { return x < T{0} ? T{0} : x; });
+    case BP_OP_SHRINK:
+      return map<T>([](T x, const Params& p) { return shrink_integer(x, p); });
+    case BP_OP_BITWISE_NOT:
+      return map<T>([](T x, const Params&) { return ~x; });
+    default:
+      return nullptr;
   }
 }
 
@@ -223,15 +284,19 @@ ChunkFn select(uint32_t op, Compute compute, bool tanh_gelu) {
   const bool test = op == BP_OP_IS_NAN || op == BP_OP_IS_INF;
   switch (compute) {
     case Compute::kF32:
-      return test ? float_test<float>(op) : first_of(math_f32(op), activation_f32(op, tanh_gelu), trigonometry<float>(op));
+      return test ? float_test<float>(op)
+                  : first_of(math_f32(op), activation_f32(op, tanh_gelu), trigonometry<float>(op));
     case Compute::kF64:
       return test ? float_test<double>(op)
                   : first_of(math_f64(op), activation_f64(op, tanh_gelu), trigonometry<double>(op));
-    case Compute::kI64: return integer_function<int64_t>(op);
-    case Compute::kU64: return integer_function<uint64_t>(op);
+    case Compute::kI64:
+      return integer_function<int64_t>(op);
+    case Compute::kU64:
+      return integer_function<uint64_t>(op);
     case Compute::kBool:
       return op == BP_OP_NOT ? map<uint8_t>([](uint8_t x, const Params&) { return x == 0; }) : nullptr;
-    default: return nullptr;
+    default:
+      return nullptr;
   }
 }
 
@@ -242,15 +307,22 @@ struct Attribute {
 };
 std::array<Attribute, 2> attributes_of(uint32_t op) {
   switch (op) {
-    case BP_OP_HARD_SIGMOID: return {{{BP_ATTR_ALPHA, 0.2}, {BP_ATTR_BETA, 0.5}}};
-    case BP_OP_LEAKY_RELU: return {{{BP_ATTR_ALPHA, 0.01}, {}}};
+    case BP_OP_HARD_SIGMOID:
+      return {{{BP_ATTR_ALPHA, 0.2}, {BP_ATTR_BETA, 0.5}}};
+    case BP_OP_LEAKY_RELU:
+      return {{{BP_ATTR_ALPHA, 0.01}, {}}};
     case BP_OP_ELU:
     case BP_OP_CELU:
-    case BP_OP_THRESHOLDED_RELU: return {{{BP_ATTR_ALPHA, 1}, {}}};
-    case BP_OP_SELU: return {{{BP_ATTR_ALPHA, 1.67326319217681884765625}, {BP_ATTR_GAMMA, 1.05070102214813232421875}}};
-    case BP_OP_SHRINK: return {{{BP_ATTR_LAMBD, 0.5}, {BP_ATTR_BIAS, 0}}};
-    case BP_OP_IS_INF: return {{{BP_ATTR_DETECT_POSITIVE, 1}, {BP_ATTR_DETECT_NEGATIVE, 1}}};
-    default: return {};
+    case BP_OP_THRESHOLDED_RELU:
+      return {{{BP_ATTR_ALPHA, 1}, {}}};
+    case BP_OP_SELU:
+      return {{{BP_ATTR_ALPHA, 1.67326319217681884765625}, {BP_ATTR_GAMMA, 1.05070102214813232421875}}};
+    case BP_OP_SHRINK:
+      return {{{BP_ATTR_LAMBD, 0.5}, {BP_ATTR_BIAS, 0}}};
+    case BP_OP_IS_INF:
+      return {{{BP_ATTR_DETECT_POSITIVE, 1}, {BP_ATTR_DETECT_NEGATIVE, 1}}};
+    default:
+      return {};
   }
 }
 
@@ -280,8 +352,8 @@ Prepared prepare_unary(const NodeView& node) {
   check_type(x, function != nullptr, "another for this op");
   const bool test = node.op() == BP_OP_IS_NAN || node.op() == BP_OP_IS_INF;
   check_type(y, y.dtype() == (test ? uint32_t{BP_TYPE_BOOL} : x.dtype()), test ? "bool" : "the input's type");
-  return {std::make_unique<ElementwiseKernel>(node, test ? Compute::kBool : compute, function, params), {},
-          test ? 0u : 1u};
+  return {
+      std::make_unique<ElementwiseKernel>(node, test ? Compute::kBool : compute, function, params), {}, test ? 0u : 1u};
 }
 
 }  // namespace backplane_cpu

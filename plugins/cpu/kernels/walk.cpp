@@ -30,10 +30,14 @@ void move_run(const std::byte* from, int64_t from_stride, std::byte* to, int64_t
 void move_elements(const std::byte* from, int64_t from_stride, std::byte* to, int64_t to_stride, int64_t count,
                    size_t element) {
   switch (element) {
-    case 1: return move_run<uint8_t>(from, from_stride, to, to_stride, count);
-    case 2: return move_run<uint16_t>(from, from_stride, to, to_stride, count);
-    case 4: return move_run<uint32_t>(from, from_stride, to, to_stride, count);
-    default: return move_run<uint64_t>(from, from_stride, to, to_stride, count);
+    case 1:
+      return move_run<uint8_t>(from, from_stride, to, to_stride, count);
+    case 2:
+      return move_run<uint16_t>(from, from_stride, to, to_stride, count);
+    case 4:
+      return move_run<uint32_t>(from, from_stride, to, to_stride, count);
+    default:
+      return move_run<uint64_t>(from, from_stride, to, to_stride, count);
   }
 }
 

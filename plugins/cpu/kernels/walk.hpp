@@ -11,7 +11,7 @@
 
 namespace backplane_cpu {
 
-inline constexpr uint32_t kMaxRank = 12;           // of a tensor
+inline constexpr uint32_t kMaxRank = 12;            // of a tensor
 inline constexpr uint32_t kMaxAxes = 2 * kMaxRank;  // of a walk: tile splits each axis in two
 
 class Walk {

@@ -16,12 +16,18 @@ void choose(const Chunk& chunk) {
 
 ChunkFn select(Compute compute) {
   switch (compute) {
-    case Compute::kF32: return choose<float>;
-    case Compute::kF64: return choose<double>;
-    case Compute::kI64: return choose<int64_t>;
-    case Compute::kU64: return choose<uint64_t>;
-    case Compute::kBool: return choose<uint8_t>;
-    default: return nullptr;
+    case Compute::kF32:
+      return choose<float>;
+    case Compute::kF64:
+      return choose<double>;
+    case Compute::kI64:
+      return choose<int64_t>;
+    case Compute::kU64:
+      return choose<uint64_t>;
+    case Compute::kBool:
+      return choose<uint8_t>;
+    default:
+      return nullptr;
   }
 }
 

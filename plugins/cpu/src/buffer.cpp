@@ -16,7 +16,7 @@ void MemoryUse::add(uint64_t bytes) {
 
 HostBuffer::HostBuffer(uint64_t bytes, MemoryUse& use) : bytes_(bytes), use_(&use) {
   if (bytes != 0) {
-    data_ = static_cast<std::byte*>(::operator new(bytes, std::align_val_t{kBufferAlignment}, std::nothrow));
+    data_ = static_cast<std::byte*>(::operator new (bytes, std::align_val_t{kBufferAlignment}, std::nothrow));
     if (data_ == nullptr)
       throw Error(BP_E_DEVICE_MEMORY, "the system refused " + std::to_string(bytes) + " bytes of memory");
   }
@@ -32,7 +32,7 @@ HostBuffer::HostBuffer(void* memory, uint64_t bytes, bool writable, bp_release_f
 
 HostBuffer::~HostBuffer() {
   if (use_ != nullptr) {
-    ::operator delete(data_, std::align_val_t{kBufferAlignment});
+    ::operator delete (data_, std::align_val_t{kBufferAlignment});
     use_->remove(bytes_);
   } else if (release_ != nullptr) {
     release_(release_user_, data_);

@@ -20,13 +20,12 @@ constexpr uint64_t kLargeBytes = uint64_t{64} << 20;
 
 CpuDevice& cpu_device(bp_device* handle) { return *static_cast<CpuDevice*>(sdk::from_handle(handle)); }
 
-const bp_ext_cpu_threads kThreadsTable{
-    {sizeof(bp_ext_cpu_threads), BP_KIND_TABLE_EXTENSION},
-    [](bp_device* device) -> uint32_t { return cpu_device(device).threads(); },
-    [](bp_device* device, uint32_t count, bp_error*) -> bp_code {
-      cpu_device(device).set_threads(count);
-      return BP_OK;
-    }};
+const bp_ext_cpu_threads kThreadsTable{{sizeof(bp_ext_cpu_threads), BP_KIND_TABLE_EXTENSION},
+                                       [](bp_device* device) -> uint32_t { return cpu_device(device).threads(); },
+                                       [](bp_device* device, uint32_t count, bp_error*) -> bp_code {
+                                         cpu_device(device).set_threads(count);
+                                         return BP_OK;
+                                       }};
 
 // Whether arithmetic of the node is emulated: half precision is computed in f32.
 bool is_emulated(const NodeView& node) {

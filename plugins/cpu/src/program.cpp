@@ -48,7 +48,8 @@ struct CpuProgram::Gang {
   std::atomic<uint32_t> stop_at{UINT32_MAX};  // the stage before which all workers stop, because of a cancellation
   uint32_t last_step = 0;                     // the newest step that was run; worker 0's until all have returned
 
-  Gang(uint32_t count, const CancelCheck& check) : workers(count), cancel(check), barrier(count), errors{nullptr, nullptr} {}
+  Gang(uint32_t count, const CancelCheck& check)
+      : workers(count), cancel(check), barrier(count), errors{nullptr, nullptr} {}
   const char* error() const { return errors[0] != nullptr ? errors[0].load() : errors[1].load(); }
 };
 
@@ -220,8 +221,13 @@ void CpuProgram::run_alone(Gang& gang, uint32_t index) const {
 }
 
 RunArgs CpuProgram::arguments(Gang& gang, uint32_t stage, const Step& step, uint32_t worker, uint32_t workers) const {
-  return {step.input_addresses.data(), step.output_addresses.data(), scratch_->data(), &gang.errors[stage % 2], 0,
-          worker, workers};
+  return {step.input_addresses.data(),
+          step.output_addresses.data(),
+          scratch_->data(),
+          &gang.errors[stage % 2],
+          0,
+          worker,
+          workers};
 }
 
 // Worker 0, after a step: notes it, and whether the rest is cancelled.

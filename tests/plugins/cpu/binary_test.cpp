@@ -38,7 +38,8 @@ TEST(BinaryTest, FloatArithmetic) {
     const double epsilon = type == BP_TYPE_F16 ? 0x1p-11 : type == BP_TYPE_BF16 ? 0x1p-8 : 0x1p-23;
     for (const auto& [op, f] : arithmetic()) {
       SCOPED_TRACE(std::string(backplane::sdk::op_name(op)) + " " + backplane::sdk::type_name(type));
-      const TestTensor a = TestTensor::random(type, {7, 301}, random), b = TestTensor::random(type, {7, 301}, random, 0.5, 2);
+      const TestTensor a = TestTensor::random(type, {7, 301}, random),
+                       b = TestTensor::random(type, {7, 301}, random, 0.5, 2);
       KernelCase c(op);
       c.input(a).input(b).output(type, {7, 301}).expect({broadcast_apply(a, b, {7, 301}, f)}, {epsilon, 1e-7});
     }
@@ -61,7 +62,8 @@ TEST(BinaryTest, EveryBroadcastAndStride) {
       right.erase(right.begin());  // fewer axes
       shape[0] = left[0];
     }
-    const TestTensor a = TestTensor::random(BP_TYPE_F32, left, random), b = TestTensor::random(BP_TYPE_F32, right, random);
+    const TestTensor a = TestTensor::random(BP_TYPE_F32, left, random),
+                     b = TestTensor::random(BP_TYPE_F32, right, random);
     KernelCase c(BP_OP_SUB);
     c.input(a.scattered(random)).input(b.scattered(random)).output(TestTensor(BP_TYPE_F32, shape).scattered(random));
     c.expect({broadcast_apply(a, b, shape, [](double x, double y) { return x - y; })}, {0x1p-23, 1e-7});
@@ -70,7 +72,8 @@ TEST(BinaryTest, EveryBroadcastAndStride) {
 
 TEST(BinaryTest, LargeBroadcastAcrossWorkers) {
   Random random(9);
-  const TestTensor a = TestTensor::random(BP_TYPE_F32, {3, 40, 700}, random), b = TestTensor::random(BP_TYPE_F32, {40, 1}, random);
+  const TestTensor a = TestTensor::random(BP_TYPE_F32, {3, 40, 700}, random),
+                   b = TestTensor::random(BP_TYPE_F32, {40, 1}, random);
   KernelCase c(BP_OP_MUL);
   c.input(a).input(b).output(BP_TYPE_F32, {3, 40, 700});
   c.expect({broadcast_apply(a, b, {3, 40, 700}, [](double x, double y) { return x * y; })}, {0x1p-23, 1e-7});
@@ -139,10 +142,11 @@ TEST(BinaryTest, RemainderTakesTheSignThatFmodSays) {
 }
 
 TEST(BinaryTest, Comparisons) {
-  const std::vector<std::pair<uint32_t, Values>> ops = {
-      {BP_OP_EQ, {0, 1, 0}}, {BP_OP_NE, {1, 0, 1}}, {BP_OP_LT, {1, 0, 0}},
-      {BP_OP_LE, {1, 1, 0}}, {BP_OP_GT, {0, 0, 1}}, {BP_OP_GE, {0, 1, 1}}};
-  for (const uint32_t type : {BP_TYPE_F32, BP_TYPE_F64, BP_TYPE_F16, BP_TYPE_I64, BP_TYPE_I32, BP_TYPE_I8, BP_TYPE_U64, BP_TYPE_U16}) {
+  const std::vector<std::pair<uint32_t, Values>> ops = {{BP_OP_EQ, {0, 1, 0}}, {BP_OP_NE, {1, 0, 1}},
+                                                        {BP_OP_LT, {1, 0, 0}}, {BP_OP_LE, {1, 1, 0}},
+                                                        {BP_OP_GT, {0, 0, 1}}, {BP_OP_GE, {0, 1, 1}}};
+  for (const uint32_t type :
+       {BP_TYPE_F32, BP_TYPE_F64, BP_TYPE_F16, BP_TYPE_I64, BP_TYPE_I32, BP_TYPE_I8, BP_TYPE_U64, BP_TYPE_U16}) {
     for (const auto& [op, expected] : ops) {
       KernelCase c(op);
       c.input(TestTensor(type, {3}, {1, 2, 3})).input(TestTensor(type, {1}, {2})).output(BP_TYPE_BOOL, {3});
@@ -153,8 +157,10 @@ TEST(BinaryTest, Comparisons) {
 
 TEST(BinaryTest, Logic) {
   const TestTensor a(BP_TYPE_BOOL, {4}, {0, 0, 1, 1}), b(BP_TYPE_BOOL, {4}, {0, 1, 0, 1});
-  const std::vector<std::pair<uint32_t, Values>> ops = {{BP_OP_AND, {0, 0, 0, 1}}, {BP_OP_OR, {0, 1, 1, 1}},
-                                                        {BP_OP_XOR, {0, 1, 1, 0}}, {BP_OP_EQ, {1, 0, 0, 1}},
+  const std::vector<std::pair<uint32_t, Values>> ops = {{BP_OP_AND, {0, 0, 0, 1}},
+                                                        {BP_OP_OR, {0, 1, 1, 1}},
+                                                        {BP_OP_XOR, {0, 1, 1, 0}},
+                                                        {BP_OP_EQ, {1, 0, 0, 1}},
                                                         {BP_OP_NE, {0, 1, 1, 0}}};
   for (const auto& [op, expected] : ops) {
     KernelCase c(op);
@@ -183,7 +189,8 @@ TEST(BinaryTest, PowOfMixedTypes) {
   real.input(TestTensor(BP_TYPE_F32, {4}, {2, 3, 9, -2})).input(TestTensor(BP_TYPE_F32, {4}, {3, 2, 0.5, 3}));
   real.output(BP_TYPE_F32, {4}).expect({{8, 9, 3, -8}}, {1e-6, 0});
   KernelCase integer(BP_OP_POW);
-  integer.input(TestTensor(BP_TYPE_I32, {6}, {2, -3, 1, -1, 2, 0})).input(TestTensor(BP_TYPE_I64, {6}, {10, 3, -5, -3, -1, 0}));
+  integer.input(TestTensor(BP_TYPE_I32, {6}, {2, -3, 1, -1, 2, 0}))
+      .input(TestTensor(BP_TYPE_I64, {6}, {10, 3, -5, -3, -1, 0}));
   integer.output(BP_TYPE_I32, {6}).expect({{1024, -27, 1, -1, 0, 1}});
   KernelCase mixed(BP_OP_POW);
   mixed.input(TestTensor(BP_TYPE_I32, {2}, {16, 3})).input(TestTensor(BP_TYPE_F32, {2}, {0.5, 2}));

@@ -29,7 +29,9 @@ TEST(GatherTest, EveryAxisAndStride) {
     out.insert(out.end(), {2, 3});
     out.insert(out.end(), shape.begin() + axis + 1, shape.end());
     KernelCase c(BP_OP_GATHER);
-    c.input(x.scattered(random)).input(indices.scattered(random)).output(TestTensor(BP_TYPE_F32, out).scattered(random));
+    c.input(x.scattered(random))
+        .input(indices.scattered(random))
+        .output(TestTensor(BP_TYPE_F32, out).scattered(random));
     c.attr(BP_ATTR_AXIS, static_cast<int64_t>(axis)).expect({expected});
     KernelCase dense(BP_OP_GATHER);
     dense.input(x).input(indices).output(BP_TYPE_F32, out).attr(BP_ATTR_AXIS, static_cast<int64_t>(axis));

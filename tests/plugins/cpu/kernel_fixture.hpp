@@ -48,10 +48,10 @@ class KernelCase {
  public:
   explicit KernelCase(uint32_t op) : op_(op) {}
   KernelCase& input(const TestTensor& tensor);
-  KernelCase& absent();                               // an optional input that is not there
-  KernelCase& output(uint32_t dtype, Shape shape);    // dense
-  KernelCase& output(const TestTensor& layout);       // with the strides of `layout`
-  KernelCase& unwanted();                             // an output that nobody reads
+  KernelCase& absent();                             // an optional input that is not there
+  KernelCase& output(uint32_t dtype, Shape shape);  // dense
+  KernelCase& output(const TestTensor& layout);     // with the strides of `layout`
+  KernelCase& unwanted();                           // an output that nobody reads
   KernelCase& attr(uint32_t key, NodeGraph::Attr value);
   KernelCase& attr(uint32_t key, int value) { return attr(key, NodeGraph::Attr(int64_t{value})); }
   KernelCase& attr(uint32_t key, int64_t value) { return attr(key, NodeGraph::Attr(value)); }

@@ -13,7 +13,10 @@ TEST(PadTest, Constant) {
   c.input(x).output(BP_TYPE_F32, {3, 5}).attr(BP_ATTR_PADS, Pads{0, 1, 1, 2});
   c.expect({{0, 1, 2, 0, 0, 0, 3, 4, 0, 0, 0, 0, 0, 0, 0}});
   KernelCase value(BP_OP_PAD);
-  value.input(x).input(TestTensor(BP_TYPE_F32, {}, {9})).output(BP_TYPE_F32, {2, 3}).attr(BP_ATTR_PADS, Pads{0, 1, 0, 0});
+  value.input(x)
+      .input(TestTensor(BP_TYPE_F32, {}, {9}))
+      .output(BP_TYPE_F32, {2, 3})
+      .attr(BP_ATTR_PADS, Pads{0, 1, 0, 0});
   value.expect({{9, 1, 2, 9, 3, 4}});
 }
 

@@ -171,8 +171,8 @@ TEST_F(PluginTest, QueryAnswersWithReasons) {
 }
 
 TEST_F(PluginTest, ThreadsByOptionAndExtension) {
-  const auto* threads = static_cast<const bp_ext_cpu_threads*>(
-      opened.device_i->get_extension(device, BP_EXT_CPU_THREADS, 1));
+  const auto* threads =
+      static_cast<const bp_ext_cpu_threads*>(opened.device_i->get_extension(device, BP_EXT_CPU_THREADS, 1));
   ASSERT_NE(threads, nullptr);
   EXPECT_EQ(opened.device_i->get_extension(device, "vendor.nothing", 1), nullptr);
   EXPECT_EQ(threads->get(device), kWorkers);

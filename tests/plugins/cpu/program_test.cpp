@@ -59,7 +59,8 @@ TEST_F(ProgramTest, SmallGraphsWakeNobody) {
 TEST_F(ProgramTest, MixesSmallAndLargeNodes) {
   constexpr int64_t kCount = 200000;
   GraphBuilder g;
-  const uint32_t scalar = g.tensor(BP_TYPE_F32, {}), twice = g.tensor(BP_TYPE_F32, {}), four = g.tensor(BP_TYPE_F32, {});
+  const uint32_t scalar = g.tensor(BP_TYPE_F32, {}), twice = g.tensor(BP_TYPE_F32, {}),
+                 four = g.tensor(BP_TYPE_F32, {});
   const uint32_t x = g.tensor(BP_TYPE_F32, {kCount}), y = g.tensor(BP_TYPE_F32, {kCount}), first = g.view(y, 0, {});
   const uint32_t last = g.tensor(BP_TYPE_F32, {});
   g.node(BP_OP_ADD, {scalar, scalar}, {twice});
@@ -69,8 +70,12 @@ TEST_F(ProgramTest, MixesSmallAndLargeNodes) {
   bp_program* program = compile(g.graph());
   bp_buffer* out = make_buffer(buffer_desc(kCount * 4));
   bp_buffer* small = make_buffer(buffer_desc(64));
-  ASSERT_EQ(submit(program, {{scalar, 0, upload({1}), 0}, {twice, 0, small, 0}, {four, 0, small, 4}, {last, 0, small, 8},
-                             {x, 0, upload(ramp(kCount)), 0}, {y, 0, out, 0}}),
+  ASSERT_EQ(submit(program, {{scalar, 0, upload({1}), 0},
+                             {twice, 0, small, 0},
+                             {four, 0, small, 4},
+                             {last, 0, small, 8},
+                             {x, 0, upload(ramp(kCount)), 0},
+                             {y, 0, out, 0}}),
             BP_OK)
       << error.text();
   EXPECT_EQ(download(small, 3), (std::vector<float>{2, 4, 8}));
@@ -95,7 +100,8 @@ TEST_F(ProgramTest, RunsABoundGraphWithViews) {
 TEST_F(ProgramTest, EmptyTensorsNeedNoMemory) {
   Chain chain(0);
   bp_buffer* empty = make_buffer(buffer_desc(0));
-  EXPECT_EQ(submit(compile(chain.g.graph()), {{chain.a, 0, empty, 0}, {chain.b, 0, empty, 0}, {chain.c, 0, empty, 0}}), BP_OK)
+  EXPECT_EQ(submit(compile(chain.g.graph()), {{chain.a, 0, empty, 0}, {chain.b, 0, empty, 0}, {chain.c, 0, empty, 0}}),
+            BP_OK)
       << error.text();
 }
 
@@ -145,8 +151,10 @@ TEST_F(ProgramTest, ADataErrorNamesTheNode) {
     opened.buffer_i->write(index_buffer, static_cast<uint64_t>(rows - 1) * 4, &bad, 4, nullptr);
     const uint64_t bytes = static_cast<uint64_t>(rows) * 32;
     bp_program* program = compile(g.graph());
-    const std::vector<bp_binding> places = {{x, 0, upload(ramp(16)), 0}, {indices, 0, index_buffer, 0},
-                                            {y, 0, make_buffer(buffer_desc(bytes)), 0}, {z, 0, make_buffer(buffer_desc(bytes)), 0}};
+    const std::vector<bp_binding> places = {{x, 0, upload(ramp(16)), 0},
+                                            {indices, 0, index_buffer, 0},
+                                            {y, 0, make_buffer(buffer_desc(bytes)), 0},
+                                            {z, 0, make_buffer(buffer_desc(bytes)), 0}};
     EXPECT_EQ(submit(program, places), BP_E_DATA);
     EXPECT_NE(error.text().find("node 0 (gather)"), std::string::npos) << error.text();
     opened.buffer_i->fill(index_buffer, 0, static_cast<uint64_t>(rows) * 4, 0, nullptr);
@@ -189,7 +197,8 @@ TEST_F(ProgramTest, UnsupportedNodesAreRefusedWhenCompiled) {
 TEST_F(ProgramTest, OneThreadGivesTheSame) {
   constexpr size_t kCount = 100000;
   Chain chain(kCount);
-  const auto* threads = static_cast<const bp_ext_cpu_threads*>(opened.device_i->get_extension(device, BP_EXT_CPU_THREADS, 1));
+  const auto* threads =
+      static_cast<const bp_ext_cpu_threads*>(opened.device_i->get_extension(device, BP_EXT_CPU_THREADS, 1));
   bp_program* program = compile(chain.g.graph());
   const std::vector<bp_binding> places = bindings(chain, kCount);
   for (const uint32_t count : {1u, 3u, 0u}) {

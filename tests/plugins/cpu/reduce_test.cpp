@@ -17,7 +17,8 @@ struct ReduceOp {
   std::function<double(const Values&)> exact;
 };
 
-double sum(const Values& v, const std::function<double(double)>& f = [](double x) { return x; }) {
+double sum(
+    const Values& v, const std::function<double(double)>& f = [](double x) { return x; }) {
   double total = 0;
   for (const double x : v) total += f(x);
   return total;
@@ -39,7 +40,8 @@ const std::vector<ReduceOp>& ops() {
       {BP_OP_REDUCE_L2, [](const Values& v) { return std::sqrt(sum(v, [](double x) { return x * x; })); }},
       {BP_OP_REDUCE_SUM_SQUARE, [](const Values& v) { return sum(v, [](double x) { return x * x; }); }},
       {BP_OP_REDUCE_LOG_SUM, [](const Values& v) { return std::log(sum(v)); }},
-      {BP_OP_REDUCE_LOG_SUM_EXP, [](const Values& v) { return std::log(sum(v, [](double x) { return std::exp(x); })); }},
+      {BP_OP_REDUCE_LOG_SUM_EXP,
+       [](const Values& v) { return std::log(sum(v, [](double x) { return std::exp(x); })); }},
   };
   return list;
 }
@@ -58,7 +60,8 @@ std::vector<Values> groups(const TestTensor& x, const std::vector<int64_t>& axes
   return result;
 }
 
-void check(const ReduceOp& op, const TestTensor& x, const std::vector<int64_t>& axes, Random& random, Tolerance tolerance) {
+void check(const ReduceOp& op, const TestTensor& x, const std::vector<int64_t>& axes, Random& random,
+           Tolerance tolerance) {
   Shape kept;
   Values expected;
   for (const Values& group : groups(x, axes, kept)) expected.push_back(op.exact(group));
@@ -107,7 +110,9 @@ TEST(ReduceTest, OtherTypes) {
     for (const size_t op : {0u, 2u, 3u, 5u}) check(ops()[op], x, {1}, random, {epsilon, 0});
   }
   KernelCase mean(BP_OP_REDUCE_MEAN);
-  mean.input(TestTensor(BP_TYPE_I32, {3}, {-1, -3, -4})).output(BP_TYPE_I32, {1}).attr(BP_ATTR_AXES, std::vector<int64_t>{0});
+  mean.input(TestTensor(BP_TYPE_I32, {3}, {-1, -3, -4}))
+      .output(BP_TYPE_I32, {1})
+      .attr(BP_ATTR_AXES, std::vector<int64_t>{0});
   mean.expect({{-2}});
   KernelCase any(BP_OP_REDUCE_MAX);
   any.input(TestTensor(BP_TYPE_BOOL, {2, 2}, {0, 0, 0, 1})).output(BP_TYPE_BOOL, {2, 1});
@@ -153,7 +158,9 @@ TEST(ReduceTest, Refusals) {
   twice.input(TestTensor(BP_TYPE_F32, {2})).output(BP_TYPE_F32, {1}).attr(BP_ATTR_AXES, std::vector<int64_t>{0, 0});
   EXPECT_NE(twice.refusal(), "");
   KernelCase sum_of_bools(BP_OP_REDUCE_SUM);
-  sum_of_bools.input(TestTensor(BP_TYPE_BOOL, {2})).output(BP_TYPE_BOOL, {1}).attr(BP_ATTR_AXES, std::vector<int64_t>{0});
+  sum_of_bools.input(TestTensor(BP_TYPE_BOOL, {2}))
+      .output(BP_TYPE_BOOL, {1})
+      .attr(BP_ATTR_AXES, std::vector<int64_t>{0});
   EXPECT_NE(sum_of_bools.refusal(), "");
 }
 

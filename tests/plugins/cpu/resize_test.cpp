@@ -50,20 +50,29 @@ TEST(ResizeTest, LinearUpsample) {
 TEST(ResizeTest, LinearAlignCorners) {
   KernelCase c(BP_OP_RESIZE);
   c.input(TestTensor(BP_TYPE_F32, {1, 1, 2, 4}, {1, 2, 3, 4, 5, 6, 7, 8})).output(BP_TYPE_F32, {1, 1, 1, 2});
-  c.attr(BP_ATTR_MODE, "linear").attr(BP_ATTR_COORDINATE_MODE, "align_corners").attr(BP_ATTR_SCALES, Scales{1, 1, 0.6, 0.6});
+  c.attr(BP_ATTR_MODE, "linear")
+      .attr(BP_ATTR_COORDINATE_MODE, "align_corners")
+      .attr(BP_ATTR_SCALES, Scales{1, 1, 0.6, 0.6});
   c.expect({{1, 4}}, {1e-6, 0});
 }
 
 TEST(ResizeTest, CubicDownsample) {
   KernelCase c(BP_OP_RESIZE);
-  c.input(kSquare).output(BP_TYPE_F32, {1, 1, 3, 3}).attr(BP_ATTR_MODE, "cubic").attr(BP_ATTR_SCALES, Scales{1, 1, 0.8, 0.8});
-  c.expect({{1.47119141, 2.78125, 4.08251953, 6.71142578, 8.02148438, 9.32275391, 11.91650391, 13.2265625, 14.52783203}},
-           {1e-6, 0});
+  c.input(kSquare)
+      .output(BP_TYPE_F32, {1, 1, 3, 3})
+      .attr(BP_ATTR_MODE, "cubic")
+      .attr(BP_ATTR_SCALES, Scales{1, 1, 0.8, 0.8});
+  c.expect(
+      {{1.47119141, 2.78125, 4.08251953, 6.71142578, 8.02148438, 9.32275391, 11.91650391, 13.2265625, 14.52783203}},
+      {1e-6, 0});
 }
 
 TEST(ResizeTest, CubicExcludeOutside) {
   KernelCase c(BP_OP_RESIZE);
-  c.input(kSquare).output(BP_TYPE_F32, {1, 1, 3, 3}).attr(BP_ATTR_MODE, "cubic").attr(BP_ATTR_SCALES, Scales{1, 1, 0.8, 0.8});
+  c.input(kSquare)
+      .output(BP_TYPE_F32, {1, 1, 3, 3})
+      .attr(BP_ATTR_MODE, "cubic")
+      .attr(BP_ATTR_SCALES, Scales{1, 1, 0.8, 0.8});
   c.attr(BP_ATTR_CUBIC_COEFF_A, -0.5).attr(BP_ATTR_EXCLUDE_OUTSIDE, 1);
   c.expect({{1.36812675, 2.6695014, 4.0133367, 6.57362535, 7.875, 9.2188353, 11.94896657, 13.25034122, 14.59417652}},
            {1e-6, 0});
@@ -88,7 +97,8 @@ TEST(ResizeTest, StridesAndTypesGiveTheSame) {
   attrs(strided.input(x.scattered(random)).output(TestTensor(BP_TYPE_F64, {2, 3, 11, 520}).scattered(random)));
   strided.expect({expected}, {1e-13, 1e-13});
   KernelCase single(BP_OP_RESIZE);
-  attrs(single.input(TestTensor(BP_TYPE_F32, x.shape, x.values()).scattered(random)).output(BP_TYPE_F32, {2, 3, 11, 520}));
+  attrs(single.input(TestTensor(BP_TYPE_F32, x.shape, x.values()).scattered(random))
+            .output(BP_TYPE_F32, {2, 3, 11, 520}));
   single.expect({expected}, {1e-5, 1e-6});
   KernelCase half(BP_OP_RESIZE);
   attrs(half.input(TestTensor(BP_TYPE_F16, x.shape, x.values())).output(BP_TYPE_F16, {2, 3, 11, 520}));

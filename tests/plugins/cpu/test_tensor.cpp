@@ -17,7 +17,8 @@ uint16_t encode_small(double x, int mantissa, int least, uint16_t infinity) {
   if (std::isinf(magnitude)) return static_cast<uint16_t>(sign | infinity);
   if (magnitude == 0) return sign;
   const int exponent = std::max(std::ilogb(magnitude), least);
-  const double bits = std::nearbyint(std::ldexp(magnitude, mantissa - exponent)) + std::ldexp(exponent - least, mantissa);
+  const double bits =
+      std::nearbyint(std::ldexp(magnitude, mantissa - exponent)) + std::ldexp(exponent - least, mantissa);
   return static_cast<uint16_t>(sign | static_cast<uint16_t>(std::min<double>(bits, infinity)));
 }
 
@@ -114,7 +115,8 @@ TestTensor TestTensor::scattered(Random& random) const {
   size_t end = 0;
   if (elements() != 0) {
     end = result.offset + static_cast<size_t>(element);
-    for (size_t axis = 0; axis < shape.size(); ++axis) end += static_cast<size_t>((shape[axis] - 1) * result.strides[axis]);
+    for (size_t axis = 0; axis < shape.size(); ++axis)
+      end += static_cast<size_t>((shape[axis] - 1) * result.strides[axis]);
   }
   result.memory.assign(std::max(end, result.offset), std::byte{0x5A});
   for (int64_t i = 0; i < elements(); ++i)
@@ -141,36 +143,62 @@ double TestTensor::get(int64_t index) const {
   const std::byte* from = memory.data() + position(index);
   uint16_t half = 0;
   switch (dtype) {
-    case BP_TYPE_F64: return load<double>(from);
-    case BP_TYPE_F32: return load<float>(from);
-    case BP_TYPE_F16: std::memcpy(&half, from, 2); return decode_small(half, 10, -14);
-    case BP_TYPE_BF16: std::memcpy(&half, from, 2); return decode_small(half, 7, -126);
-    case BP_TYPE_I64: return load<int64_t>(from);
-    case BP_TYPE_I32: return load<int32_t>(from);
-    case BP_TYPE_I16: return load<int16_t>(from);
-    case BP_TYPE_I8: return load<int8_t>(from);
-    case BP_TYPE_U64: return load<uint64_t>(from);
-    case BP_TYPE_U32: return load<uint32_t>(from);
-    case BP_TYPE_U16: return load<uint16_t>(from);
-    default: return load<uint8_t>(from);
+    case BP_TYPE_F64:
+      return load<double>(from);
+    case BP_TYPE_F32:
+      return load<float>(from);
+    case BP_TYPE_F16:
+      std::memcpy(&half, from, 2);
+      return decode_small(half, 10, -14);
+    case BP_TYPE_BF16:
+      std::memcpy(&half, from, 2);
+      return decode_small(half, 7, -126);
+    case BP_TYPE_I64:
+      return load<int64_t>(from);
+    case BP_TYPE_I32:
+      return load<int32_t>(from);
+    case BP_TYPE_I16:
+      return load<int16_t>(from);
+    case BP_TYPE_I8:
+      return load<int8_t>(from);
+    case BP_TYPE_U64:
+      return load<uint64_t>(from);
+    case BP_TYPE_U32:
+      return load<uint32_t>(from);
+    case BP_TYPE_U16:
+      return load<uint16_t>(from);
+    default:
+      return load<uint8_t>(from);
   }
 }
 
 void TestTensor::set(int64_t index, double value) {
   std::byte* to = memory.data() + position(index);
   switch (dtype) {
-    case BP_TYPE_F64: return store<double>(to, value);
-    case BP_TYPE_F32: return store<float>(to, value);
-    case BP_TYPE_F16: return store<uint16_t>(to, encode_small(value, 10, -14, 0x7C00));
-    case BP_TYPE_BF16: return store<uint16_t>(to, encode_small(value, 7, -126, 0x7F80));
-    case BP_TYPE_I64: return store<int64_t>(to, value);
-    case BP_TYPE_I32: return store<int32_t>(to, value);
-    case BP_TYPE_I16: return store<int16_t>(to, value);
-    case BP_TYPE_I8: return store<int8_t>(to, value);
-    case BP_TYPE_U64: return store<uint64_t>(to, value);
-    case BP_TYPE_U32: return store<uint32_t>(to, value);
-    case BP_TYPE_U16: return store<uint16_t>(to, value);
-    default: return store<uint8_t>(to, value);
+    case BP_TYPE_F64:
+      return store<double>(to, value);
+    case BP_TYPE_F32:
+      return store<float>(to, value);
+    case BP_TYPE_F16:
+      return store<uint16_t>(to, encode_small(value, 10, -14, 0x7C00));
+    case BP_TYPE_BF16:
+      return store<uint16_t>(to, encode_small(value, 7, -126, 0x7F80));
+    case BP_TYPE_I64:
+      return store<int64_t>(to, value);
+    case BP_TYPE_I32:
+      return store<int32_t>(to, value);
+    case BP_TYPE_I16:
+      return store<int16_t>(to, value);
+    case BP_TYPE_I8:
+      return store<int8_t>(to, value);
+    case BP_TYPE_U64:
+      return store<uint64_t>(to, value);
+    case BP_TYPE_U32:
+      return store<uint32_t>(to, value);
+    case BP_TYPE_U16:
+      return store<uint16_t>(to, value);
+    default:
+      return store<uint8_t>(to, value);
   }
 }
 

@@ -19,7 +19,7 @@ double clamp01(double x) { return std::isnan(x) ? x : std::max(0.0, std::min(1.0
 struct UnaryOp {
   uint32_t op;
   double (*exact)(double);
-  double low, high;     // where f32 has to be within `ulps`
+  double low, high;  // where f32 has to be within `ulps`
   double ulps = 4;
 };
 
@@ -27,7 +27,9 @@ const std::vector<UnaryOp>& float_ops() {
   static const std::vector<UnaryOp> ops = {
       {BP_OP_ABS, [](double x) { return std::fabs(x); }, -1e30, 1e30, 0},
       {BP_OP_NEG, [](double x) { return -x; }, -1e30, 1e30, 0},
-      {BP_OP_SIGN, [](double x) { return x > 0 ? 1.0 : x < 0 ? -1.0 : x; }, -2, 2, 0},
+      {BP_OP_SIGN, [](double x) { return x > 0   ? 1.0
+                                         : x < 0 ? -1.0
+                                                 : x; }, -2, 2, 0},
       {BP_OP_FLOOR, [](double x) { return std::floor(x); }, -100, 100, 0},
       {BP_OP_CEIL, [](double x) { return std::ceil(x); }, -100, 100, 0},
       {BP_OP_ROUND, [](double x) { return std::nearbyint(x); }, -100, 100, 0},
@@ -54,8 +56,8 @@ const std::vector<UnaryOp>& float_ops() {
       {BP_OP_LEAKY_RELU, [](double x) { return x < 0 ? 0.01 * x : x; }, -3, 3},
       {BP_OP_ELU, [](double x) { return x < 0 ? std::expm1(x) : x; }, -20, 3, 6},
       {BP_OP_SELU,
-       [](double x) { return 1.05070102214813232421875 * (x > 0 ? x : 1.67326319217681884765625 * std::expm1(x)); }, -20,
-       3, 6},
+       [](double x) { return 1.05070102214813232421875 * (x > 0 ? x : 1.67326319217681884765625 * std::expm1(x)); },
+       -20, 3, 6},
       {BP_OP_CELU, [](double x) { return x < 0 ? std::expm1(x) : x; }, -20, 3, 6},
       {BP_OP_GELU, [](double x) { return 0.5 * x * std::erfc(-x / std::sqrt(2.0)); }, -12, 12, 16},
       {BP_OP_SILU, [](double x) { return x * sigmoid(x); }, -80, 80, 6},
@@ -103,8 +105,7 @@ TEST(UnaryTest, HalfTypesRoundOnce) {
   for (const uint32_t type : {BP_TYPE_F16, BP_TYPE_BF16}) {
     for (const UnaryOp& op : float_ops()) {
       SCOPED_TRACE(backplane::sdk::op_name(op.op));
-      const TestTensor x =
-          TestTensor::random(type, {5, 7}, random, std::max(op.low, -8.0), std::min(op.high, 8.0));
+      const TestTensor x = TestTensor::random(type, {5, 7}, random, std::max(op.low, -8.0), std::min(op.high, 8.0));
       KernelCase c(op.op);
       c.input(x.scattered(random)).output(type, {5, 7});
       const double epsilon = type == BP_TYPE_F16 ? 0x1p-10 : 0x1p-7;
@@ -137,7 +138,9 @@ TEST(UnaryTest, SpecialValues) {
       {BP_OP_SIGMOID, [](double x) { return sigmoid(x); }},
       {BP_OP_SOFTPLUS, softplus},
       {BP_OP_RELU, [](double x) { return x < 0 ? 0 : x; }},
-      {BP_OP_SIGN, [](double x) { return x > 0 ? 1.0 : x < 0 ? -1.0 : x; }},
+      {BP_OP_SIGN, [](double x) { return x > 0   ? 1.0
+                                         : x < 0 ? -1.0
+                                                 : x; }},
       {BP_OP_ELU, [](double x) { return x < 0 ? std::expm1(x) : x; }},
       {BP_OP_HARD_SIGMOID, [](double x) { return clamp01(0.2 * x + 0.5); }},
       {BP_OP_THRESHOLDED_RELU, [](double x) { return x <= 1 ? 0 : x; }},
