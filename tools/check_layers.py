@@ -51,11 +51,12 @@ def layer_of(path):
 
 
 def included_layer(header):
-    """The layer of a public header, or None for one that is not ours."""
+    """The layer of a header of ours, public (backplane/<layer>/) or private to the core (<layer>/), else None."""
     match = re.match(r"backplane/([a-z_]+)[/.]", header)
-    if not match:
-        return None
-    return "sdk" if match.group(1) in ("abi", "sdk") else match.group(1)
+    if match:
+        return "sdk" if match.group(1) in ("abi", "sdk") else match.group(1)
+    match = re.match(r"(base|graph|reference|registry|runtime|scheduler)/", header)
+    return match.group(1) if match else None
 
 
 def fault_of_layer(path, header):
@@ -64,6 +65,9 @@ def fault_of_layer(path, header):
         return None
     own = layer_of(path)
     allowed = ANYTHING_PUBLIC if own is None else LAYERS[own] + [own]
+    private = not header.startswith("backplane/")
+    if private and not path.startswith(("core/", *FREE)):
+        return f"'{header}' is a private header of the core"
     if target in allowed:
         return None
     return f"layer '{own or 'tests, examples'}' may not include '{header}'; it may include {', '.join(allowed)}"
@@ -135,6 +139,8 @@ BAD_TREE = {
     "core/base/text.cpp": ("#include <nlohmann/json.hpp>\n#include <spdlog/spdlog.h>\n", 2),
     "core/registry/library.cpp": ("#include <boost/dll/shared_library.hpp>\n", 0),
     "core/registry/other.cpp": ("  #  include <boost/dll/shared_library.hpp>\n", 1),
+    "core/runtime/a.cpp": ('#include "registry/registry.hpp"\n#include "scheduler/executor.hpp"\n', 1),
+    "host/verbs/b.cpp": ('#include "registry/registry.hpp"\n', 1),
     "core/graph/a.cpp": ('#include "backplane/registry/device.hpp"\n', 1),
     "core/reference/a.cpp": ('#include "backplane/graph/graph.hpp"\n', 0),
     "core/include/backplane/scheduler/a.hpp": ('#include "backplane/registry/device.hpp"\n', 1),

@@ -38,7 +38,7 @@ struct ActivationReader {
   }
 };
 
-// All activations of the op, direction by direction, each behind the cell's clip.
+// All activations of the op, direction by direction; those of the gates, that is all but LSTM's h, behind the clip.
 std::vector<Activation> read_activations(const Call& call, size_t directions) {
   const std::string one = call.op == Op::kLSTM ? "Sigmoid,Tanh,Tanh" : call.op == Op::kGRU ? "Sigmoid,Tanh" : "Tanh";
   std::istringstream names(call.attrs.text(BP_ATTR_ACTIVATIONS, directions == 2 ? one + "," + one : one));
@@ -47,7 +47,8 @@ std::vector<Activation> read_activations(const Call& call, size_t directions) {
   std::vector<Activation> activations;
   for (std::string name; std::getline(names, name, ',');) {
     Activation f = reader.read(name);
-    if (clip > 0) f = [f, clip](double x) { return f(maximum(-clip, minimum(clip, x))); };
+    const bool of_gate = call.op != Op::kLSTM || activations.size() % 3 != 2;
+    if (clip > 0 && of_gate) f = [f, clip](double x) { return f(maximum(-clip, minimum(clip, x))); };
     activations.push_back(std::move(f));
   }
   return activations;

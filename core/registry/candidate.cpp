@@ -1,4 +1,4 @@
-#include "backplane/registry/candidate.hpp"
+#include "candidate.hpp"
 
 #include <chrono>
 

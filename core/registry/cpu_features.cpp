@@ -1,4 +1,4 @@
-#include "backplane/registry/cpu_features.hpp"
+#include "cpu_features.hpp"
 
 #include <array>
 #include <utility>

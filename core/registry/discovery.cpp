@@ -1,4 +1,4 @@
-#include "backplane/registry/discovery.hpp"
+#include "discovery.hpp"
 
 #include <sys/stat.h>
 

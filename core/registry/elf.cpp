@@ -1,4 +1,4 @@
-#include "backplane/registry/elf.hpp"
+#include "elf.hpp"
 
 #include <elf.h>
 

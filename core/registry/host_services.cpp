@@ -1,4 +1,4 @@
-#include "backplane/registry/host_services.hpp"
+#include "host_services.hpp"
 
 #include <atomic>
 #include <deque>

@@ -1,4 +1,4 @@
-#include "backplane/registry/library.hpp"
+#include "library.hpp"
 
 #define BOOST_DLL_USE_STD_FS
 #include <dlfcn.h>

@@ -1,4 +1,4 @@
-#include "backplane/registry/manifest.hpp"
+#include "manifest.hpp"
 
 #include <algorithm>
 #include <span>

@@ -1,11 +1,11 @@
-#include "backplane/registry/plugin.hpp"
+#include "plugin.hpp"
 
 #include <algorithm>
 #include <filesystem>
 
 #include "backplane/base/text.hpp"
-#include "backplane/registry/plugin_call.hpp"
-#include "backplane/registry/plugin_options.hpp"
+#include "plugin_call.hpp"
+#include "plugin_options.hpp"
 
 namespace backplane {
 namespace {

@@ -1,4 +1,4 @@
-#include "backplane/registry/plugin_filter.hpp"
+#include "plugin_filter.hpp"
 
 #include <algorithm>
 #include <string_view>

@@ -1,4 +1,4 @@
-#include "backplane/registry/plugin_options.hpp"
+#include "plugin_options.hpp"
 
 #include <algorithm>
 #include <map>

@@ -1,4 +1,4 @@
-#include "backplane/registry/plugin_tables.hpp"
+#include "plugin_tables.hpp"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include "backplane/registry/registry.hpp"
+#include "registry.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -6,13 +6,13 @@
 #include <utility>
 
 #include "backplane/base/text.hpp"
-#include "backplane/registry/candidate.hpp"
-#include "backplane/registry/discovery.hpp"
-#include "backplane/registry/elf.hpp"
-#include "backplane/registry/manifest.hpp"
-#include "backplane/registry/plugin_filter.hpp"
+#include "candidate.hpp"
+#include "discovery.hpp"
+#include "elf.hpp"
+#include "manifest.hpp"
+#include "plugin_filter.hpp"
 #include "backplane/registry/search_path.hpp"
-#include "backplane/registry/variant.hpp"
+#include "variant.hpp"
 
 namespace backplane {
 namespace {

@@ -1,4 +1,4 @@
-#include "backplane/registry/regular_file.hpp"
+#include "regular_file.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-#include "backplane/registry/variant.hpp"
+#include "variant.hpp"
 
 #include <map>
 #include <string>

@@ -1,7 +1,7 @@
 #include "backplane/runtime/memory.hpp"
 
 #include "backplane/base/text.hpp"
-#include "backplane/registry/plugin_call.hpp"
+#include "registry/plugin_call.hpp"
 #include "backplane/runtime/device.hpp"
 
 namespace backplane {

@@ -6,7 +6,7 @@
 
 #include "backplane/base/text.hpp"
 #include "backplane/base/thread_pool.hpp"
-#include "backplane/registry/registry.hpp"
+#include "registry/registry.hpp"
 
 namespace backplane {
 namespace {

@@ -38,8 +38,7 @@ bp_foreign_memory describe_application_memory(uint64_t alignment) {
 
 uint32_t access_to(const Device& reader, const Device& owner) {
   if (!reader.has(BP_CAP_IMPORT_HOST) || !mappable(owner, kComputeMemtype)) return 0;
-  const Result<uint32_t> access =
-      reader.foreign_access(describe(owner, owner.memory_types()[kComputeMemtype]));
+  const Result<uint32_t> access = reader.foreign_access(describe(owner, owner.memory_types()[kComputeMemtype]));
   return access.ok() ? *access : 0;
 }
 

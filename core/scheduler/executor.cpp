@@ -42,7 +42,9 @@ Status Executor::allocate_pools() {
   for (const Pool& pool : plan_->pools) {
     std::vector<Buffer>& chunks = pools_.emplace_back();
     for (const uint64_t bytes : pool.chunk_bytes) {
-      Result<Buffer> buffer = devices_[pool.device]->allocate(pool.memtype, bytes, BP_USAGE_COMPUTE);
+      // At least one byte: a pool of empty tensors still needs an address to bind and to import.
+      Result<Buffer> buffer =
+          devices_[pool.device]->allocate(pool.memtype, std::max<uint64_t>(bytes, 1), BP_USAGE_COMPUTE);
       if (!buffer.ok())
         return buffer.status().with_context(
             cat("allocating ", bytes_text(bytes), " for activations on ", plan_->device_names[pool.device]));
@@ -74,9 +76,9 @@ Status Executor::place_constant(StorageId storage, uint32_t device_index) {
     BP_TRY_ASSIGN(buffer, device.import(*memtype, value.bytes().data(), value.bytes().size(), BP_USAGE_WEIGHTS, false));
   } else {
     BP_TRY_ASSIGN(const uint64_t bytes, device.tensor_bytes(kComputeMemtype, graph.abi(), root));
-    Result<Buffer> made = device.allocate(kComputeMemtype, std::max<uint64_t>(bytes, value.bytes().size()), BP_USAGE_WEIGHTS);
-    if (!made.ok())
-      return made.status().with_context(cat("placing ", graph.tensor_text(root), " on ", device.name()));
+    Result<Buffer> made =
+        device.allocate(kComputeMemtype, std::max<uint64_t>(bytes, value.bytes().size()), BP_USAGE_WEIGHTS);
+    if (!made.ok()) return made.status().with_context(cat("placing ", graph.tensor_text(root), " on ", device.name()));
     buffer = std::move(made).value();
     BP_TRY(buffer.write(0, value.bytes()));
   }

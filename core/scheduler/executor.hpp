@@ -65,11 +65,11 @@ class Executor {
 
   std::shared_ptr<const Plan> plan_;
   std::vector<Device*> devices_;
-  std::vector<std::vector<Buffer>> pools_;                         // by pool, chunk
+  std::vector<std::vector<Buffer>> pools_;  // by pool, chunk
   std::vector<std::unique_ptr<Buffer>> constants_;
-  std::map<std::pair<Buffer*, uint32_t>, Buffer> imports_;         // (owner's chunk, reader) -> the reader's view of it
-  std::map<std::pair<StorageId, uint32_t>, Spot> spots_;           // (storage, device) -> where
-  std::vector<Stream> streams_;                                    // by device
+  std::map<std::pair<Buffer*, uint32_t>, Buffer> imports_;  // (owner's chunk, reader) -> the reader's view of it
+  std::map<std::pair<StorageId, uint32_t>, Spot> spots_;    // (storage, device) -> where
+  std::vector<Stream> streams_;                             // by device
   std::vector<CompiledSplit> splits_;
 };
 

@@ -58,7 +58,8 @@ void replay(std::span<const MemoryBlock> blocks, const Timeline& timeline, Begin
 uint64_t most_alive(std::span<const MemoryBlock> blocks, const std::vector<uint64_t>& sizes, const Timeline& timeline) {
   uint64_t alive = 0, most = 0;
   replay(
-      blocks, timeline, [&](uint32_t i) { most = std::max(most, alive += sizes[i]); }, [&](uint32_t i) { alive -= sizes[i]; });
+      blocks, timeline, [&](uint32_t i) { most = std::max(most, alive += sizes[i]); },
+      [&](uint32_t i) { alive -= sizes[i]; });
   return most;
 }
 
@@ -111,7 +112,8 @@ struct Candidate {
   uint64_t peak = 0;
 };
 
-Candidate in_time_order(std::span<const MemoryBlock> blocks, const std::vector<uint64_t>& sizes, const Timeline& timeline) {
+Candidate in_time_order(std::span<const MemoryBlock> blocks, const std::vector<uint64_t>& sizes,
+                        const Timeline& timeline) {
   Candidate result{std::vector<uint64_t>(blocks.size()), 0};
   FreeList list;
   replay(
@@ -181,7 +183,7 @@ MemoryPlan in_chunks(std::span<const MemoryBlock> blocks, const std::vector<uint
   return plan;
 }
 
-MemoryPlan in_one_chunk(Candidate candidate) {
+MemoryPlan in_one_chunk(const Candidate& candidate) {
   MemoryPlan plan;
   for (const uint64_t offset : candidate.offsets) plan.places.push_back({0, offset});
   plan.chunk_bytes = {candidate.peak};
@@ -200,7 +202,7 @@ Result<MemoryPlan> plan_memory(std::span<const MemoryBlock> blocks, const Memory
     if (other.peak < best.peak) best = std::move(other);
   }
   const bool fits = limits.max_chunk_bytes == 0 || best.peak <= limits.max_chunk_bytes;
-  MemoryPlan plan = fits ? in_one_chunk(std::move(best)) : in_chunks(blocks, sizes, limits.max_chunk_bytes);
+  MemoryPlan plan = fits ? in_one_chunk(best) : in_chunks(blocks, sizes, limits.max_chunk_bytes);
   plan.lower_bound_bytes = bound;
   plan.peak_bytes = std::accumulate(plan.chunk_bytes.begin(), plan.chunk_bytes.end(), uint64_t{0});
   return plan;

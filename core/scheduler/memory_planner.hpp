@@ -19,8 +19,8 @@ struct MemoryBlock {
 };
 
 struct MemoryLimits {
-  uint64_t alignment = 64;        // of every offset; a power of two
-  uint64_t max_chunk_bytes = 0;   // the largest buffer of the device; 0 = no limit
+  uint64_t alignment = 64;       // of every offset; a power of two
+  uint64_t max_chunk_bytes = 0;  // the largest buffer of the device; 0 = no limit
 };
 
 struct MemoryPlan {

@@ -18,7 +18,8 @@ constexpr size_t kNamedNodes = 8;
 
 std::string node_text(const Graph& graph, NodeId node) {
   const std::string_view name = graph.node_name(node);
-  return cat("node ", node, name.empty() ? "" : " '", name, name.empty() ? "" : "'", " (", op_name(graph.op(node)), ")");
+  return cat("node ", node, name.empty() ? "" : " '", name, name.empty() ? "" : "'", " (", op_name(graph.op(node)),
+             ")");
 }
 
 class GreedyPlacer {
@@ -77,8 +78,9 @@ class GreedyPlacer {
     for (const auto& [key, device] : options.pins) {
       BP_TRY_ASSIGN(const NodeId node, find_node(key));
       if (device >= devices_.size())
-        return invalid_argument(cat("pin of ", node_text(graph_, node), " names device ", device, " of ", devices_.size()),
-                                "plan.pin-device");
+        return invalid_argument(
+            cat("pin of ", node_text(graph_, node), " names device ", device, " of ", devices_.size()),
+            "plan.pin-device");
       if (!capability_.runs(node, device)) {
         const std::string& reason = capability_.answer(node, device).reason;
         return invalid_argument(cat(node_text(graph_, node), " is pinned to ", devices_[device]->name(),
@@ -153,7 +155,8 @@ class GreedyPlacer {
       if (!placed(node) || placements_[node].cause == Cause::pin) continue;
       const uint32_t current = placements_[node].device;
       for (uint32_t device = 0; device < current; ++device) {
-        const bool same_memory = capability_.writes_in_place(device, current) && capability_.writes_in_place(current, device);
+        const bool same_memory =
+            capability_.writes_in_place(device, current) && capability_.writes_in_place(current, device);
         if (!same_memory || !capability_.runs(node, device) || !reads_all(node, device)) continue;
         assign(node, device, Cause::upgrade);
         break;
@@ -207,10 +210,10 @@ class GreedyPlacer {
     if (runs_all(placements_[nodes.front()].device)) return placements_[nodes.front()].device;
     for (uint32_t device = 0; device < devices_.size(); ++device)
       if (runs_all(device)) return device;
-    return unimplemented(cat("no device can run all ", nodes.size(), " nodes that write ",
-                             graph_.tensor_text(graph_.storage(storage).root), "; the first is ",
-                             node_text(graph_, nodes.front())),
-                         "plan.no-device");
+    return unimplemented(
+        cat("no device can run all ", nodes.size(), " nodes that write ",
+            graph_.tensor_text(graph_.storage(storage).root), "; the first is ", node_text(graph_, nodes.front())),
+        "plan.no-device");
   }
 
   const Graph& graph_;

@@ -22,14 +22,22 @@ uint64_t sum_of_weights(const Graph& graph, const std::vector<Residence>& reside
 
 std::string_view cause_name(Cause cause) {
   switch (cause) {
-    case Cause::pin: return "pin";
-    case Cause::location: return "location";
-    case Cause::weight: return "weight";
-    case Cause::expand_down: return "expand-down";
-    case Cause::expand_up: return "expand-up";
-    case Cause::most_inputs: return "most-inputs";
-    case Cause::upgrade: return "upgrade";
-    case Cause::fallback: return "fallback";
+    case Cause::pin:
+      return "pin";
+    case Cause::location:
+      return "location";
+    case Cause::weight:
+      return "weight";
+    case Cause::expand_down:
+      return "expand-down";
+    case Cause::expand_up:
+      return "expand-up";
+    case Cause::most_inputs:
+      return "most-inputs";
+    case Cause::upgrade:
+      return "upgrade";
+    case Cause::fallback:
+      return "fallback";
   }
   return "unknown";
 }

@@ -36,8 +36,12 @@ std::string unknown_port(std::string_view kind, std::string_view name, const std
 }  // namespace
 
 struct Session::State {
-  State(Runtime& runtime_in, std::shared_ptr<const Graph> graph_in, std::vector<Device*> devices_in, PlanOptions options_in)
-      : runtime(runtime_in), graph(std::move(graph_in)), devices(std::move(devices_in)), options(std::move(options_in)) {}
+  State(Runtime& runtime_in, std::shared_ptr<const Graph> graph_in, std::vector<Device*> devices_in,
+        PlanOptions options_in)
+      : runtime(runtime_in),
+        graph(std::move(graph_in)),
+        devices(std::move(devices_in)),
+        options(std::move(options_in)) {}
 
   Runtime& runtime;
   std::shared_ptr<const Graph> graph;
@@ -72,14 +76,16 @@ struct Session::State {
     for (const Graph::Port& port : graph->inputs())
       if (!inputs_set.contains(graph->storage_of(port.tensor)))
         missing += cat(missing.empty() ? "" : ", ", graph->tensor_text(port.tensor));
-    return missing.empty() ? Status() : failed_precondition(cat("these inputs were never set: ", missing), "session.input-unset");
+    return missing.empty() ? Status()
+                           : failed_precondition(cat("these inputs were never set: ", missing), "session.input-unset");
   }
 
   Status run_once(Refusal* refusal) {
     current_run = runtime.begin_run();
     statistics = {};
     const Clock::time_point start = Clock::now();
-    const Status status = executor->run(current_run, [this] { return cancelled.load(); }, statistics, refusal);
+    const Status status = executor->run(
+        current_run, [this] { return cancelled.load(); }, statistics, refusal);
     statistics.elapsed_ns =
         static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count());
     runtime.finish_run(current_run.exchange(0));
@@ -129,8 +135,8 @@ Status Session::set_input(std::string_view name, const HostTensor& value) {
   if (port == nullptr) return not_found(unknown_port("input", name, graph.inputs()), "session.input-name");
   const std::span<const int64_t> shape = graph.shape(port->tensor);
   if (value.is_null() || value.dtype() != graph.dtype(port->tensor) || !std::ranges::equal(value.shape(), shape))
-    return invalid_argument(cat("input '", name, "' wants ", type_name(graph.dtype(port->tensor)), " ", shape_text(shape),
-                                ", found ", value.to_string()),
+    return invalid_argument(cat("input '", name, "' wants ", type_name(graph.dtype(port->tensor)), " ",
+                                shape_text(shape), ", found ", value.to_string()),
                             "session.input-shape");
   const StorageId storage = graph.storage_of(port->tensor);
   BP_TRY(state_->executor->write(storage, 0, value.bytes()));

@@ -51,15 +51,15 @@ class Splitter {
     copied->second = version_[storage];
     Split& split = result_.splits.back();
     split.copies.push_back(static_cast<uint32_t>(result_.copies.size()));
-    result_.copies.push_back({storage, home, device, graph_.storage(storage).bytes,
-                              static_cast<uint32_t>(result_.splits.size() - 1)});
+    result_.copies.push_back(
+        {storage, home, device, graph_.storage(storage).bytes, static_cast<uint32_t>(result_.splits.size() - 1)});
   }
 
   const Graph& graph_;
   const Capability& capability_;
   const std::vector<Placement>& placements_;
-  std::vector<uint32_t> version_;                                 // writes so far, by storage
-  std::map<std::pair<StorageId, uint32_t>, uint32_t> copied_;     // (storage, device) -> version copied
+  std::vector<uint32_t> version_;                              // writes so far, by storage
+  std::map<std::pair<StorageId, uint32_t>, uint32_t> copied_;  // (storage, device) -> version copied
   SplitResult result_;
 };
 

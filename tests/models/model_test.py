@@ -58,8 +58,8 @@ def alternate(name):
     for path in sorted((DATA / "golden" / name).glob("in-*.npy")):
         values += ["--input", f"{path.stem[3:]}=@{path}"]
     plan = run_json([PROGRAM, "plan", model, *values, "--device", f"{fake},{cpu}"], both)
-    taken = [n["node"] for n in plan["nodes"] if n["device"] == fake]
-    expect(len(taken) >= 3, f"the simulated device takes {len(taken)} nodes only")
+    taken = [n["node"] for n in plan["nodes"] if n["op"] in ("add", "sub", "mul", "div", "relu")]
+    expect(len(taken) >= 3, f"the simulated device can take {len(taken)} nodes only")
     pins = []
     for node in plan["nodes"]:
         pins += ["--pin", f"{node['node']}={fake if node['node'] in taken[::2] else cpu}"]

@@ -35,8 +35,8 @@ Prepared prepare_pool(const NodeView& node);  // max_pool, average_pool
 
 // norm.cpp, softmax.cpp, recurrent.cpp
 Prepared prepare_batch_norm(const NodeView& node);
-Prepared prepare_norm(const NodeView& node);     // layer_norm, rms_norm, instance_norm, group_norm
-Prepared prepare_softmax(const NodeView& node);  // softmax, log_softmax, hardmax
+Prepared prepare_norm(const NodeView& node);       // layer_norm, rms_norm, instance_norm, group_norm
+Prepared prepare_softmax(const NodeView& node);    // softmax, log_softmax, hardmax
 Prepared prepare_recurrent(const NodeView& node);  // lstm, gru, rnn
 
 }  // namespace backplane_cpu

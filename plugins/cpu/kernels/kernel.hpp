@@ -25,9 +25,9 @@ using backplane::sdk::NodeView;
 using backplane::sdk::TensorView;
 
 struct RunArgs {
-  std::byte* const* inputs;   // address of element [0, 0, ...] of each input; null = absent
-  std::byte* const* outputs;  // likewise; null = not wanted
-  std::byte* scratch;         // scratch_bytes(workers) bytes, 64-byte aligned
+  std::byte* const* inputs;         // address of element [0, 0, ...] of each input; null = absent
+  std::byte* const* outputs;        // likewise; null = not wanted
+  std::byte* scratch;               // scratch_bytes(workers) bytes, 64-byte aligned
   std::atomic<const char*>* error;  // a kernel stores a static text here for bad data (an index out of range)
   uint32_t phase;
   uint32_t worker;
@@ -47,8 +47,8 @@ class Kernel {
 // A kernel, or why there is none.
 struct Prepared {
   std::unique_ptr<Kernel> kernel;
-  std::string refusal;       // empty if there is a kernel
-  uint64_t alias_mask = 0;   // as bp_node_answer.alias_mask
+  std::string refusal;      // empty if there is a kernel
+  uint64_t alias_mask = 0;  // as bp_node_answer.alias_mask
 
   static Prepared refuse(std::string why) { return {nullptr, std::move(why), 0}; }
 };

@@ -126,6 +126,16 @@ TEST(ReferenceRnn, ClipBoundsWhatActivationsSee) {
   expect_close(outputs(Op::kRNN, inputs, {{BP_ATTR_CELL_CLIP, 0.5}})[1], {std::tanh(-0.5)});
 }
 
+TEST(ReferenceLstm, ClipBoundsTheGatesAndNotTheCell) {
+  const std::vector<HostTensor> inputs{
+      f64({1, 1, 1}, {2}), f64({1, 4, 1}, {1, 1, 1, 1}), f64({1, 4, 1}, {0, 0, 0, 0}), HostTensor(),
+      HostTensor(),        f64({1, 1, 1}, {0}),          f64({1, 1, 1}, {10})};
+  const double gate = sigmoid(0.5), cell = gate * 10 + gate * std::tanh(0.5);
+  const auto y = outputs(Op::kLSTM, inputs, {{BP_ATTR_CELL_CLIP, 0.5}});
+  expect_close(y[1], {gate * std::tanh(cell)});
+  expect_close(y[2], {cell});
+}
+
 TEST(ReferenceRnn, LengthOutsideIsOutOfRange) {
   for (const int32_t length : {-1, 4}) {
     std::vector<HostTensor> inputs = weights(1);

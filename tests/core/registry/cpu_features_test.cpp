@@ -1,4 +1,4 @@
-#include "backplane/registry/cpu_features.hpp"
+#include "registry/cpu_features.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "backplane/registry/discovery.hpp"
+#include "registry/discovery.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

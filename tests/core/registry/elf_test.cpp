@@ -1,4 +1,4 @@
-#include "backplane/registry/elf.hpp"
+#include "registry/elf.hpp"
 
 #include <elf.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "backplane/registry/host_services.hpp"
+#include "registry/host_services.hpp"
 
 #include <gtest/gtest.h>
 

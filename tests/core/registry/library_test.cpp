@@ -1,4 +1,4 @@
-#include "backplane/registry/library.hpp"
+#include "registry/library.hpp"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "backplane/registry/manifest.hpp"
+#include "registry/manifest.hpp"
 
 #include <gtest/gtest.h>
 

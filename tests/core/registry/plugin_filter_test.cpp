@@ -1,4 +1,4 @@
-#include "backplane/registry/plugin_filter.hpp"
+#include "registry/plugin_filter.hpp"
 
 #include <gtest/gtest.h>
 

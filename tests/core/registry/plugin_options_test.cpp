@@ -1,4 +1,4 @@
-#include "backplane/registry/plugin_options.hpp"
+#include "registry/plugin_options.hpp"
 
 #include <gtest/gtest.h>
 

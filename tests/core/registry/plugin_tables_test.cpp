@@ -1,4 +1,4 @@
-#include "backplane/registry/plugin_tables.hpp"
+#include "registry/plugin_tables.hpp"
 
 #include <gtest/gtest.h>
 

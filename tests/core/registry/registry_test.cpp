@@ -1,4 +1,4 @@
-#include "backplane/registry/registry.hpp"
+#include "registry/registry.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-#include "backplane/registry/regular_file.hpp"
+#include "registry/regular_file.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

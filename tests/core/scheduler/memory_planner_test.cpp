@@ -21,7 +21,8 @@ void expect_valid(const std::vector<MemoryBlock>& blocks, const MemoryLimits& li
     ASSERT_LE(plan.places[i].offset + blocks[i].bytes, plan.chunk_bytes[plan.places[i].chunk]) << "block " << i;
     for (size_t j = 0; j < i; ++j) {
       const bool together = blocks[i].first <= blocks[j].last && blocks[j].first <= blocks[i].last;
-      if (!together || plan.places[i].chunk != plan.places[j].chunk || blocks[i].bytes == 0 || blocks[j].bytes == 0) continue;
+      if (!together || plan.places[i].chunk != plan.places[j].chunk || blocks[i].bytes == 0 || blocks[j].bytes == 0)
+        continue;
       const bool apart = plan.places[i].offset + blocks[i].bytes <= plan.places[j].offset ||
                          plan.places[j].offset + blocks[j].bytes <= plan.places[i].offset;
       ASSERT_TRUE(apart) << "blocks " << i << " and " << j << " overlap";

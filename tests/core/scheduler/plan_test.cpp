@@ -99,7 +99,8 @@ TEST(Plan, BadPinsAreErrors) {
   ASSERT_TRUE(builder.output(builder.op(Op::kADD, {x, x}, {}, "node").value(), "y").ok());
   const auto graph = builder.finish().value();
   EXPECT_EQ(make_plan(graph, runtime.devices(), options).status().id(), "plan.pin-node");
-  EXPECT_NE(make_plan(graph, runtime.devices(), options).status().message().find("did you mean 'node'"), std::string::npos);
+  EXPECT_NE(make_plan(graph, runtime.devices(), options).status().message().find("did you mean 'node'"),
+            std::string::npos);
   options.pins = {{"node", 7}};
   EXPECT_EQ(make_plan(graph, runtime.devices(), options).status().id(), "plan.pin-device");
 }
@@ -114,9 +115,7 @@ TEST(Plan, NodesThatNobodyRunsAreAllNamed) {
   EXPECT_NE(status.message().find(runtime.devices()[1]->name()), std::string::npos);
 }
 
-TEST(Plan, NoDevicesIsAnError) {
-  EXPECT_EQ(make_plan(chain(1), {}).status().id(), "plan.no-devices");
-}
+TEST(Plan, NoDevicesIsAnError) { EXPECT_EQ(make_plan(chain(1), {}).status().id(), "plan.no-devices"); }
 
 TEST(Plan, ATensorLargerThanTheLargestBufferIsNamed) {
   FakeRuntime runtime(R"({"devices": 1, "max_buffer_bytes": 4096})");

@@ -64,7 +64,8 @@ class Maker {
         const TensorId column = builder_.slice(x, 1, pick(rng_, 0, columns_ - 1), 1).value();
         return builder_.broadcast(column, full()).value();
       }
-      default: return x;
+      default:
+        return x;
     }
   }
 

@@ -161,7 +161,7 @@ TEST(Session, ADeviceFailureIsReportedAndTheSessionGoesOn) {
 }
 
 TEST(Session, ARefusedSplitGoesToTheNextDevice) {
-  FakeRuntime runtime(R"({"devices": 2, "fault_device": 0, "fail_at_call": 1, "fail_code": "unsupported"})");
+  FakeRuntime runtime(R"({"devices": 2, "fault_device": 0, "fail_at_call": 1, "fail_code": -3})");
   GraphBuilder builder;
   const TensorId x = builder.input("x", DType::kI32, kShape).value();
   const TensorId w = builder.constant(values({1, 1, 1, 1, 1, 1})).value();

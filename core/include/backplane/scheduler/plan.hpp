@@ -47,8 +47,8 @@ struct PlannedCopy {
 
 struct Split {
   uint32_t device;
-  std::vector<NodeId> nodes;          // in order
-  std::vector<uint32_t> copies;       // indices into Plan::copies, to be done before it
+  std::vector<NodeId> nodes;     // in order
+  std::vector<uint32_t> copies;  // indices into Plan::copies, to be done before it
 };
 
 // Where one storage (or the copy of one) lives on a device.

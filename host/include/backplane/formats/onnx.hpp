@@ -27,7 +27,7 @@ struct OnnxInput {
   std::string name;
   DType dtype = DType::kF32;
   std::vector<Dim> dims;
-  bool has_shape = true;  // false: even the rank is open
+  bool has_shape = true;          // false: even the rank is open
   std::string to_string() const;  // "x: f32 [?, 3, H, W]"
 };
 

@@ -11,11 +11,11 @@
 #include "backplane/abi/plugin.h"
 #include "backplane/base/json.hpp"
 #include "backplane/base/status.hpp"
-#include "backplane/registry/host_services.hpp"
-#include "backplane/registry/library.hpp"
+#include "host_services.hpp"
+#include "library.hpp"
 #include "backplane/registry/load_report.hpp"
-#include "backplane/registry/manifest.hpp"
-#include "backplane/registry/plugin_tables.hpp"
+#include "manifest.hpp"
+#include "plugin_tables.hpp"
 
 namespace backplane {
 

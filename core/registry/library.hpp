@@ -7,7 +7,7 @@
 
 #include "backplane/abi/plugin.h"
 #include "backplane/base/status.hpp"
-#include "backplane/registry/regular_file.hpp"
+#include "regular_file.hpp"
 
 namespace backplane {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "backplane/base/status.hpp"
-#include "backplane/registry/regular_file.hpp"
+#include "regular_file.hpp"
 
 namespace backplane {
 

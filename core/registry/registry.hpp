@@ -14,11 +14,11 @@
 #include "backplane/base/json.hpp"
 #include "backplane/base/log.hpp"
 #include "backplane/base/workers.hpp"
-#include "backplane/registry/cpu_features.hpp"
+#include "cpu_features.hpp"
 #include "backplane/registry/environment.hpp"
-#include "backplane/registry/host_services.hpp"
+#include "host_services.hpp"
 #include "backplane/registry/load_report.hpp"
-#include "backplane/registry/plugin.hpp"
+#include "plugin.hpp"
 
 namespace backplane {
 

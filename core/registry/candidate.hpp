@@ -7,8 +7,8 @@
 
 #include "backplane/base/status.hpp"
 #include "backplane/registry/load_report.hpp"
-#include "backplane/registry/manifest.hpp"
-#include "backplane/registry/regular_file.hpp"
+#include "manifest.hpp"
+#include "regular_file.hpp"
 
 namespace backplane {
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "backplane/registry/candidate.hpp"
+#include "candidate.hpp"
 #include "backplane/registry/search_path.hpp"
 
 namespace backplane {

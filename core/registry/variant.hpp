@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "backplane/registry/candidate.hpp"
+#include "candidate.hpp"
 
 namespace backplane {
 
