@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
-#include "candidate.hpp"
 #include "backplane/registry/search_path.hpp"
+#include "candidate.hpp"
 
 namespace backplane {
 

@@ -11,9 +11,9 @@
 #include "backplane/abi/plugin.h"
 #include "backplane/base/json.hpp"
 #include "backplane/base/status.hpp"
+#include "backplane/registry/load_report.hpp"
 #include "host_services.hpp"
 #include "library.hpp"
-#include "backplane/registry/load_report.hpp"
 #include "manifest.hpp"
 #include "plugin_tables.hpp"
 

@@ -6,12 +6,12 @@
 #include <utility>
 
 #include "backplane/base/text.hpp"
+#include "backplane/registry/search_path.hpp"
 #include "candidate.hpp"
 #include "discovery.hpp"
 #include "elf.hpp"
 #include "manifest.hpp"
 #include "plugin_filter.hpp"
-#include "backplane/registry/search_path.hpp"
 #include "variant.hpp"
 
 namespace backplane {

@@ -14,10 +14,10 @@
 #include "backplane/base/json.hpp"
 #include "backplane/base/log.hpp"
 #include "backplane/base/workers.hpp"
-#include "cpu_features.hpp"
 #include "backplane/registry/environment.hpp"
-#include "host_services.hpp"
 #include "backplane/registry/load_report.hpp"
+#include "cpu_features.hpp"
+#include "host_services.hpp"
 #include "plugin.hpp"
 
 namespace backplane {

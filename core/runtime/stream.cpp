@@ -1,8 +1,8 @@
 #include "backplane/runtime/stream.hpp"
 
 #include "backplane/base/text.hpp"
-#include "registry/plugin_call.hpp"
 #include "backplane/runtime/device.hpp"
+#include "registry/plugin_call.hpp"
 
 namespace backplane {
 namespace {
