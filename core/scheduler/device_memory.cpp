@@ -1,5 +1,6 @@
 #include "device_memory.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -53,6 +54,16 @@ std::optional<uint32_t> import_memtype(const Device& device, const void* address
     if (type.host_visible() && value % type.alignment == 0) return index;
   }
   return std::nullopt;
+}
+
+// Asks about a graph of that one tensor: a plugin validates the graph that it is asked about, whole.
+Result<uint64_t> storage_bytes(const Device& device, const Graph& graph, StorageId storage) {
+  bp_graph single = graph.abi();
+  single.tensors = &graph.tensor(graph.storage(storage).root);
+  single.tensor_count = 1;
+  single.node_count = single.attr_count = single.in_count = single.out_count = 0;
+  BP_TRY_ASSIGN(const uint64_t bytes, device.tensor_bytes(kComputeMemtype, single, 0));
+  return std::max(bytes, graph.storage(storage).bytes);
 }
 
 Status copy_between(Buffer& source, uint64_t source_offset, Buffer& target, uint64_t target_offset, uint64_t bytes) {

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "backplane/base/status.hpp"
+#include "backplane/graph/graph.hpp"
 #include "backplane/runtime/device.hpp"
 
 namespace backplane {
@@ -19,6 +20,9 @@ uint32_t access_to(const Device& reader, const Device& owner);
 
 // The memory type under which `device` takes the application's memory at `address` read-only in place, if it does.
 std::optional<uint32_t> import_memtype(const Device& device, const void* address);
+
+// The bytes that a storage needs in the device's compute memory, padding included; at least those of the storage.
+Result<uint64_t> storage_bytes(const Device& device, const Graph& graph, StorageId storage);
 
 // Copies between buffers of any devices, through the host where neither side can be mapped.
 Status copy_between(Buffer& source, uint64_t source_offset, Buffer& target, uint64_t target_offset, uint64_t bytes);

@@ -75,9 +75,8 @@ Status Executor::place_constant(StorageId storage, uint32_t device_index) {
   if (const auto memtype = import_memtype(device, value.bytes().data()); memtype && aligned && !value.bytes().empty()) {
     BP_TRY_ASSIGN(buffer, device.import(*memtype, value.bytes().data(), value.bytes().size(), BP_USAGE_WEIGHTS, false));
   } else {
-    BP_TRY_ASSIGN(const uint64_t bytes, device.tensor_bytes(kComputeMemtype, graph.abi(), root));
-    Result<Buffer> made =
-        device.allocate(kComputeMemtype, std::max<uint64_t>(bytes, value.bytes().size()), BP_USAGE_WEIGHTS);
+    BP_TRY_ASSIGN(const uint64_t bytes, storage_bytes(device, graph, storage));
+    Result<Buffer> made = device.allocate(kComputeMemtype, bytes, BP_USAGE_WEIGHTS);
     if (!made.ok()) return made.status().with_context(cat("placing ", graph.tensor_text(root), " on ", device.name()));
     buffer = std::move(made).value();
     BP_TRY(buffer.write(0, value.bytes()));

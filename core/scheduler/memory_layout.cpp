@@ -80,9 +80,8 @@ class LayoutBuilder {
     std::vector<StorageId> storages;
     for (const auto& [key, life] : lives_) {
       if (key.second != device) continue;
-      const TensorId root = graph_.storage(key.first).root;
-      BP_TRY_ASSIGN(const uint64_t bytes, devices_[device]->tensor_bytes(kComputeMemtype, graph_.abi(), root));
-      blocks.push_back({life.first, life.last, std::max(bytes, graph_.storage(key.first).bytes)});
+      BP_TRY_ASSIGN(const uint64_t bytes, storage_bytes(*devices_[device], graph_, key.first));
+      blocks.push_back({life.first, life.last, bytes});
       storages.push_back(key.first);
     }
     if (blocks.empty()) return {};

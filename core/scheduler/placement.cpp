@@ -62,21 +62,31 @@ class GreedyPlacer {
     return unimplemented(cat("no device can run ", count, count == 1 ? " node: " : " nodes: ", text), "plan.no-device");
   }
 
-  Result<NodeId> find_node(const std::string& key) const {
-    for (NodeId node = 0; node < graph_.node_count(); ++node)
-      if (graph_.node_name(node) == key) return node;
+  using Names = std::map<std::string_view, NodeId>;
+
+  // The first node of each name.
+  Names node_names() const {
+    Names names;
+    for (NodeId node = 0; node < graph_.node_count(); ++node) names.try_emplace(graph_.node_name(node), node);
+    return names;
+  }
+
+  Result<NodeId> find_node(const Names& names, const std::string& key) const {
+    if (const auto found = names.find(key); found != names.end()) return found->second;
     NodeId number = 0;
     const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), number);
     if (error == std::errc() && end == key.data() + key.size() && number < graph_.node_count()) return number;
-    std::vector<std::string> names;
-    for (NodeId node = 0; node < graph_.node_count(); ++node) names.emplace_back(graph_.node_name(node));
-    return invalid_argument(cat("pin names node '", key, "', and the graph has no such node", did_you_mean(key, names)),
-                            "plan.pin-node");
+    std::vector<std::string> candidates;
+    for (const auto& [name, node] : names) candidates.emplace_back(name);
+    return invalid_argument(
+        cat("pin names node '", key, "', and the graph has no such node", did_you_mean(key, candidates)),
+        "plan.pin-node");
   }
 
   Status apply_pins(const PlanOptions& options) {
+    const Names names = options.pins.empty() ? Names() : node_names();
     for (const auto& [key, device] : options.pins) {
-      BP_TRY_ASSIGN(const NodeId node, find_node(key));
+      BP_TRY_ASSIGN(const NodeId node, find_node(names, key));
       if (device >= devices_.size())
         return invalid_argument(
             cat("pin of ", node_text(graph_, node), " names device ", device, " of ", devices_.size()),

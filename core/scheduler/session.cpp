@@ -118,6 +118,8 @@ Session::~Session() = default;
 
 Result<std::unique_ptr<Session>> Session::prepare(Runtime& runtime, std::shared_ptr<const Graph> graph,
                                                   std::vector<Device*> devices, PlanOptions options) {
+  if (graph == nullptr) return invalid_argument("prepare: the graph is null");
+  if (std::ranges::find(devices, nullptr) != devices.end()) return invalid_argument("prepare: a device is null");
   if (devices.empty()) devices = runtime.devices();
   std::unique_ptr<Session> session(new Session);
   session->state_ = std::make_unique<State>(runtime, std::move(graph), std::move(devices), std::move(options));
