@@ -39,7 +39,7 @@ typedef struct bp_host_i {
   void(BP_CALL *log)(bp_host *host, int32_t level, const char *text, uint64_t text_bytes);
 
   /* Returns the id, at least BP_NAMED_BASE, of a name such as "vendor.op" in BP_NAMESPACE_*; the same name gives
-   * the same id for the life of the process. Ids differ between processes: never store them.
+   * the same id until the plugin is closed. Ids differ between hosts and processes: never store them.
    * Errors: BP_NONE for a NULL or empty name, an unknown name space, or when memory is gone.
    * [any] */
   uint32_t(BP_CALL *intern)(bp_host *host, const char *name, uint32_t name_space);

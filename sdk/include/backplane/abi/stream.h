@@ -56,6 +56,8 @@ typedef struct bp_stream_i {
   void(BP_CALL *destroy)(bp_stream *stream);
 
   /* Queues a graph or a program. May return before it has run (BP_CAP_ASYNC).
+   * The nodes run as if one after another in the graph's order: tensors that are not alive together may share memory,
+   * and nothing but the outputs may be written.
    * Errors: BP_E_UNSUPPORTED the host tries another device; BP_E_DATA, BP_E_CANCELLED, BP_E_DEVICE_MEMORY.
    * [obj] */
   bp_code(BP_CALL *submit)(bp_stream *stream, const bp_submit_desc *desc, bp_error *error);
