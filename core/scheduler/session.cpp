@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <mutex>
 #include <set>
 
 #include "backplane/base/text.hpp"
@@ -53,7 +54,8 @@ struct Session::State {
   RunStatistics statistics;
   bool has_run = false;
   std::atomic<bool> cancelled{false};
-  std::atomic<bp_run_id> current_run{0};
+  std::mutex run_mutex;  // guards current_run, so that only a run in progress is cancelled
+  bp_run_id current_run = 0;
 
   // Plans and makes an executor, again and again while devices refuse splits that they promised to run.
   Status build() {
@@ -80,15 +82,28 @@ struct Session::State {
                            : failed_precondition(cat("these inputs were never set: ", missing), "session.input-unset");
   }
 
+  void set_current_run(bp_run_id run) {
+    const std::lock_guard lock(run_mutex);
+    current_run = run;
+  }
+
+  void cancel() {
+    cancelled = true;
+    const std::lock_guard lock(run_mutex);
+    if (current_run != 0) runtime.cancel_run(current_run);
+  }
+
   Status run_once(Refusal* refusal) {
-    current_run = runtime.begin_run();
+    const bp_run_id run = runtime.begin_run();
+    set_current_run(run);
     statistics = {};
     const Clock::time_point start = Clock::now();
     const Status status = executor->run(
-        current_run, [this] { return cancelled.load(); }, statistics, refusal);
+        run, [this] { return cancelled.load(); }, statistics, refusal);
     statistics.elapsed_ns =
         static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count());
-    runtime.finish_run(current_run.exchange(0));
+    set_current_run(0);
+    runtime.finish_run(run);
     return status;
   }
 
@@ -100,6 +115,13 @@ struct Session::State {
       BP_TRY(to.write(storage, 0, bytes));
     }
     return {};
+  }
+
+  // A run that has written a state cannot be started again: the state would be written twice.
+  bool can_start_again() const {
+    for (StorageId storage = 0; storage < graph->storage_count(); ++storage)
+      if ((graph->storage(storage).flags & BP_TENSOR_STATE) != 0) return false;
+    return true;
   }
 
   Status replan(const Refusal& refusal) {
@@ -157,7 +179,7 @@ Status Session::run() {
       state_->has_run = true;
       return {};
     }
-    if (refusal.split == kNone || attempt == kMostReplans) return status;
+    if (refusal.split == kNone || attempt == kMostReplans || !state_->can_start_again()) return status;
     BP_TRY(state_->replan(refusal));
   }
 }
@@ -175,9 +197,6 @@ Result<HostTensor> Session::output(std::string_view name) const {
   return graph.dense_value(port->tensor, bytes);
 }
 
-void Session::cancel() {
-  state_->cancelled = true;
-  if (const bp_run_id run = state_->current_run.load(); run != 0) state_->runtime.cancel_run(run);
-}
+void Session::cancel() { state_->cancel(); }
 
 }  // namespace backplane

@@ -175,6 +175,23 @@ TEST(Session, ARefusedSplitGoesToTheNextDevice) {
   EXPECT_EQ(list_of(*session->output("y")), (std::vector<int32_t>{2, 3, 4, 5, 6, 7}));
 }
 
+TEST(Session, ARunThatHasWrittenAStateIsNotStartedAgain) {
+  FakeRuntime runtime(R"({"devices": 2, "fault_device": 1, "fail_at_call": 1, "fail_code": -3})");
+  GraphBuilder builder;
+  const TensorId x = builder.input("x", DType::kI32, kShape).value();
+  const TensorId sum = builder.state("sum", DType::kI32, kShape).value();
+  const TensorId next = builder.op(Op::kADD, {sum, x}, {}, "add").value();
+  const TensorId stored = builder.node_into(sum, Op::kCOPY, std::vector<TensorId>{next}, {}, "store").value();
+  ASSERT_TRUE(builder.output(builder.op(Op::kNEG, {stored}, {}, "neg").value(), "y").ok());
+  PlanOptions options;
+  options.pins = {{"add", 0}, {"store", 0}, {"neg", 1}};
+  const auto session = Session::prepare(*runtime, builder.finish().value(), {}, options).value();
+  ASSERT_TRUE(session->set_input("x", values({1, 2, 3, 4, 5, 6})).ok());
+  EXPECT_EQ(session->run().code(), Code::unimplemented);  // the state has x once
+  ASSERT_TRUE(session->run().ok());                       // and now twice
+  EXPECT_EQ(list_of(*session->output("y")), (std::vector<int32_t>{-2, -4, -6, -8, -10, -12}));
+}
+
 TEST(Session, OutOfMemoryIsAStatusAndLeavesTheRuntimeUsable) {
   FakeRuntime runtime(R"({"devices": 1, "memory_limit_bytes": 16384})");
   const auto graph_of = [](int64_t elements) {

@@ -32,7 +32,8 @@ class Session {
  public:
   // Plans, allocates, uploads constants and compiles the splits. `devices` in priority order; empty = all of the
   // runtime's. A split that its device refuses to compile goes to the next device.
-  // Errors: as make_plan; resource_exhausted when memory is short. Nothing is kept on an error.
+  // Errors: as make_plan; invalid_argument for a null graph or device; resource_exhausted when memory is short. Nothing
+  // is kept on an error.
   static Result<std::unique_ptr<Session>> prepare(Runtime& runtime, std::shared_ptr<const Graph> graph,
                                                   std::vector<Device*> devices = {}, PlanOptions options = {});
   ~Session();
@@ -43,7 +44,7 @@ class Session {
   // Copies a value in. Errors: not_found listing the inputs; invalid_argument for another type or shape.
   Status set_input(std::string_view name, const HostTensor& value);
   // Runs the graph. Errors: failed_precondition naming inputs that were never set; what a device reported. After an
-  // error or cancellation the session can run again.
+  // error or cancellation the session can run again; states may then hold what part of the run has written.
   Status run();
   // Copies an output of the last successful run. Errors: not_found; failed_precondition before a run.
   Result<HostTensor> output(std::string_view name) const;
