@@ -6,7 +6,8 @@ function(backplane_target target)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF C_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wshadow -Werror
     $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor;-Woverloaded-virtual>
-    $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
+    # Both cry wolf on std::optional and std::string in GCC 12.
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized;-Wno-restrict>)
   backplane_sanitize(${target})
 endfunction()
 
