@@ -46,15 +46,14 @@ V remainder(V a, V b, bool fmod) {
   }
 }
 
+// Double, and so cast as a float when stored, for an integer base with a float exponent.
 template <class A, class B>
-A power(A base, B exponent) {
+auto power(A base, B exponent) -> std::conditional_t<std::is_floating_point_v<B>, double, A> {
   if constexpr (std::is_floating_point_v<A> && std::is_integral_v<B>) {
     const double magnitude = std::pow(std::fabs(base), static_cast<double>(exponent));
     return std::signbit(base) && exponent % 2 != 0 ? -magnitude : magnitude;  // the parity is lost beyond 2^53
   } else if constexpr (std::is_floating_point_v<B>) {
-    const double value = std::pow(static_cast<double>(base), exponent);
-    if constexpr (std::is_integral_v<A>) return truncate<A>(value);
-    return static_cast<A>(value);
+    return std::pow(static_cast<double>(base), exponent);
   } else {
     if (exponent < 0) {  // the reciprocal: 0 by the rule for division by zero, or truncated to 0, unless |base| is 1
       if (base == 1) return 1;

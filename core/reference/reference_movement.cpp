@@ -83,6 +83,7 @@ Outputs gather(const Call& call) {
   const HostTensor& x = call.input(0);
   const int64_t axis = call.attrs.i64(BP_ATTR_AXIS, 0);
   const AxisSplit split = split_at(x.shape(), axis);
+  if (product(call.output().shape) == 0) return single(HostTensor::zeros(call.output().dtype, call.output().shape));
   std::vector<int64_t> indices = load<int64_t>(call.input(1));
   for (size_t i = 0; i < indices.size(); ++i) {
     if (indices[i] < -split.extent || indices[i] >= split.extent)
@@ -93,7 +94,6 @@ Outputs gather(const Call& call) {
   }
   BP_TRY_ASSIGN(HostTensor y, HostTensor::zeros(call.output().dtype, call.output().shape));
   const int64_t block_bytes = split.inner * type_layout(x.dtype()).block_bytes;
-  if (y.elements() == 0) return single(std::move(y));
   std::byte* to = y.mutable_bytes().data();
   for (int64_t outer = 0; outer < split.outer; ++outer)
     for (const int64_t index : indices) {

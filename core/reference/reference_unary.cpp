@@ -162,7 +162,10 @@ V shrink_element(V x, double lambd, double bias) {
   const double shift = real < -lambd ? bias : real > lambd ? -bias : 0;
   if (!(real < -lambd) && !(real > lambd)) return 0;
   if constexpr (std::is_floating_point_v<V>) return x + shift;
-  if (shift != std::trunc(shift)) return truncate<V>(real + shift);
+  if (shift != std::trunc(shift)) {  // truncated, and then wrapped below 0
+    const double sum = real + shift;
+    return sum < 0 ? static_cast<V>(truncate<int64_t>(sum)) : truncate<V>(sum);
+  }
   return add(x, static_cast<V>(truncate<int64_t>(shift)));
 }
 

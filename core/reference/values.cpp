@@ -32,6 +32,7 @@ struct Narrow {
     const uint16_t sign = std::signbit(x) ? 0x8000 : 0;
     if (std::isnan(x)) return {static_cast<uint16_t>(sign | kInfinity | (1 << (kFractionBits - 1)))};
     if (std::isinf(x)) return {static_cast<uint16_t>(sign | kInfinity)};
+    if (x == 0) return {sign};  // has no exponent
     int exponent = 0;
     std::frexp(x, &exponent);
     exponent = std::max(exponent - 1, 1 - kBias);

@@ -169,31 +169,38 @@ A integer_power(A a, B b) {
   return static_cast<A>(result);
 }
 
+// An exponent wider than the base keeps its digits: they decide the sign, and near 1 the value.
 template <class A, class B>
-A power(A a, B b) {
-  if constexpr (std::is_floating_point_v<A>) {
-    return b == B{2} ? a * a : std::pow(a, static_cast<A>(b));
-  } else if constexpr (std::is_floating_point_v<B>) {
-    const double exact = std::pow(static_cast<double>(a), static_cast<double>(b));
-    A result;
-    narrow_function(Compute::kF64, std::is_signed_v<A> ? BP_TYPE_I64 : BP_TYPE_U64)(&exact, &result, 1);
-    return result;
+A float_power(A a, B b) {
+  if (b == B{2}) return a * a;
+  if constexpr (std::is_floating_point_v<B>) {
+    return static_cast<A>(std::pow(a, b));
   } else {
-    return integer_power(a, b);
+    const double magnitude = std::pow(std::fabs(static_cast<double>(a)), static_cast<double>(b));
+    return static_cast<A>(std::signbit(a) && (b & B{1}) != B{0} ? -magnitude : magnitude);
   }
+}
+
+// Of an integer and a float the f64 result is cast to the integer's type when it is written.
+template <class A, class B>
+ChunkFn power() {
+  if constexpr (std::is_floating_point_v<A>) return zip<A, A, B>([](A a, B b) { return float_power(a, b); });
+  if constexpr (std::is_integral_v<A> && std::is_integral_v<B>)
+    return zip<A, A, B>([](A a, B b) { return integer_power(a, b); });
+  return zip<A, double, B>([](A a, B b) { return std::pow(static_cast<double>(a), static_cast<double>(b)); });
 }
 
 template <class A>
 ChunkFn power_of(Compute exponent) {
   switch (exponent) {
     case Compute::kF32:
-      return zip<A, A, float>([](A a, float b) { return power(a, b); });
+      return power<A, float>();
     case Compute::kF64:
-      return zip<A, A, double>([](A a, double b) { return power(a, b); });
+      return power<A, double>();
     case Compute::kI64:
-      return zip<A, A, int64_t>([](A a, int64_t b) { return power(a, b); });
+      return power<A, int64_t>();
     case Compute::kU64:
-      return zip<A, A, uint64_t>([](A a, uint64_t b) { return power(a, b); });
+      return power<A, uint64_t>();
     default:
       return nullptr;
   }
@@ -260,7 +267,8 @@ Prepared prepare_binary(const NodeView& node) {
   const ChunkFn function =
       op == BP_OP_POW ? power_function(compute, compute_of(node.input(1).dtype())) : select(op, compute, c_remainder);
   check_type(node.input(0), function != nullptr, "another for this op");
-  const Compute result = is_comparison(op) ? Compute::kBool : compute;
+  const bool real_power = op == BP_OP_POW && is_integer(node.input(0).dtype()) && is_float(node.input(1).dtype());
+  const Compute result = is_comparison(op) ? Compute::kBool : real_power ? Compute::kF64 : compute;
   return {std::make_unique<ElementwiseKernel>(node, result, function), {}, is_comparison(op) ? 0u : 3u};
 }
 

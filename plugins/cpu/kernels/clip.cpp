@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "kernels/checks.hpp"
 #include "kernels/chunk_functions.hpp"
 #include "kernels/families.hpp"
@@ -5,7 +7,8 @@
 namespace backplane_cpu {
 namespace {
 
-// min(hi, max(lo, x)); an x that is NaN fails both comparisons and stays. A bound is one value for the whole chunk.
+// min(hi, max(lo, x)); an x that is NaN fails both comparisons and stays, a bound that is NaN makes all NaN. A bound is
+// one value for the whole chunk.
 template <class T>
 void clip(const Chunk& chunk) {
   const T* x = static_cast<const T*>(chunk.in[0]);
@@ -14,6 +17,10 @@ void clip(const Chunk& chunk) {
   T* y = static_cast<T*>(chunk.out);
   const T lowest = low != nullptr ? low[0] : T{};
   const T highest = high != nullptr ? high[0] : T{};
+  if (lowest != lowest || highest != highest) {
+    std::fill_n(y, chunk.count, lowest != lowest ? lowest : highest);
+    return;
+  }
   for (int64_t i = 0; i < chunk.count; ++i) {
     T value = x[i];
     if (low != nullptr) value = value < lowest ? lowest : value;

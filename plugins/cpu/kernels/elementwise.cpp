@@ -37,11 +37,11 @@ ElementwiseKernel::ElementwiseKernel(const NodeView& node, Compute result, Chunk
     : output_(node.output(0)), function_(function), params_(params) {
   const TensorView output = node.output(0);
   const bool same = compute_of(output.dtype()) == result;
-  narrow_ = same ? narrow_function(result, output.dtype()) : nullptr;
+  narrow_ = same || result == Compute::kF64 ? narrow_function(result, output.dtype()) : nullptr;
   if (narrow_ == nullptr)
     refuse(std::string("output type ") + backplane::sdk::type_name(output.dtype()) +
            " does not follow from the inputs");
-  output_native_ = is_native(output.dtype());
+  output_native_ = same && is_native(output.dtype());
   output_in_place_ = output_native_ && output_.dense();
   for (uint32_t i = 0; i < node.input_count(); ++i)
     inputs_.push_back(node.has_input(i) ? ChunkReader(node.input(i), output.shape()) : ChunkReader());
@@ -53,7 +53,7 @@ void ElementwiseKernel::write(const void* result, std::byte* base, int64_t begin
   std::byte* dense = base + begin * static_cast<int64_t>(output_.element());
   if (output_.dense()) return narrow_(result, dense, count);
   if (output_native_) return output_.scatter(static_cast<const std::byte*>(result), begin, count, base);
-  alignas(64) std::byte raw[kChunk * 4];
+  alignas(64) std::byte raw[kChunk * 8];
   narrow_(result, raw, count);
   output_.scatter(raw, begin, count, base);
 }

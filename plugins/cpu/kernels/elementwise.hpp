@@ -45,7 +45,8 @@ class ChunkReader {
 
 class ElementwiseKernel final : public Kernel {
  public:
-  // Every present input is broadcast to the output's shape. `result` is what `function` writes.
+  // Every present input is broadcast to the output's shape. `result` is what `function` writes: the output's compute
+  // type, or f64, which is then cast.
   ElementwiseKernel(const NodeView& node, Compute result, ChunkFn function, std::array<double, 2> params = {});
   uint32_t max_workers() const override;
   void run(const RunArgs& args) const noexcept override;

@@ -55,20 +55,11 @@ struct SumSquare : Sum<T> {
 };
 template <class T>
 struct L2 : SumSquare<T> {
-  static T finish(Wide<T> acc, int64_t) { return static_cast<T>(std::sqrt(static_cast<double>(acc))); }
+  static T finish(Wide<T> acc, int64_t) { return static_cast<T>(std::sqrt(acc)); }
 };
 template <class T>
 struct LogSum : Sum<T> {
-  static T finish(Wide<T> acc, int64_t) {
-    const double value =
-        std::log(static_cast<double>(std::is_integral_v<T> ? static_cast<double>(static_cast<T>(acc)) : acc));
-    T result;  // saturates for integers, as a cast does
-    narrow_function(Compute::kF64, std::is_same_v<T, float>    ? BP_TYPE_F32
-                                   : std::is_same_v<T, double> ? BP_TYPE_F64
-                                   : std::is_signed_v<T>       ? BP_TYPE_I64
-                                                               : BP_TYPE_U64)(&value, &result, 1);
-    return result;
-  }
+  static T finish(Wide<T> acc, int64_t) { return static_cast<T>(std::log(acc)); }
 };
 // NaN wins and stays: nothing compares greater, and nothing replaces it.
 template <class T>
@@ -183,16 +174,17 @@ class ReduceKernel final : public Kernel {
   ReducePlan plan_;
 };
 
-// log(sum(exp(x))) as m + log(sum(exp(x - m))), one output at a time.
+// Reductions that are computed in f64 and then cast: log_sum_exp, and those that leave the integers. One output at a
+// time.
 template <class T>
-class LogSumExpKernel final : public Kernel {
+class RealKernel final : public Kernel {
  public:
-  explicit LogSumExpKernel(const ReducePlan& plan) : plan_(plan) {}
+  RealKernel(uint32_t op, const ReducePlan& plan) : op_(op), plan_(plan) {}
   uint32_t max_workers() const override { return workers_for(plan_.output.count() * plan_.reduced_count * 8); }
   void run(const RunArgs& args) const noexcept override {
     const Range range = share(plan_.output.count(), 1, args.worker, args.workers);
     for (int64_t i = range.begin; i < range.end; ++i) {
-      const double result = log_sum_exp(args.inputs[0] + plan_.kept.position(i));
+      const double result = reduce(args.inputs[0] + plan_.kept.position(i));
       std::byte narrow[8];
       plan_.narrow(&result, narrow, 1);
       plan_.output.scatter(narrow, i, 1, args.outputs[0]);
@@ -209,6 +201,14 @@ class LogSumExpKernel final : public Kernel {
       for (int64_t i = 0; i < count; ++i) visit(static_cast<double>(x[i]));
     }
   }
+  double reduce(const std::byte* base) const {
+    if (op_ == BP_OP_REDUCE_LOG_SUM_EXP) return log_sum_exp(base);
+    const bool squares = op_ == BP_OP_REDUCE_L2;
+    double sum = 0;
+    for_each(base, [&](double x) { sum += squares ? x * x : x; });
+    return squares ? std::sqrt(sum) : std::log(sum);
+  }
+  // As m + log(sum(exp(x - m))).
   double log_sum_exp(const std::byte* base) const {
     double largest = Max<double>::start();
     for_each(base, [&](double x) { largest = Max<double>::add(largest, x); });
@@ -218,8 +218,13 @@ class LogSumExpKernel final : public Kernel {
     return largest + std::log(sum);
   }
 
+  uint32_t op_;
   ReducePlan plan_;
 };
+
+bool is_real(uint32_t op, uint32_t dtype) {
+  return op == BP_OP_REDUCE_LOG_SUM_EXP || (is_integer(dtype) && (op == BP_OP_REDUCE_L2 || op == BP_OP_REDUCE_LOG_SUM));
+}
 
 template <class T>
 std::unique_ptr<Kernel> make_kernel(uint32_t op, const ReducePlan& plan) {
@@ -236,16 +241,18 @@ std::unique_ptr<Kernel> make_kernel(uint32_t op, const ReducePlan& plan) {
       return std::make_unique<ReduceKernel<T, Prod>>(plan);
     case BP_OP_REDUCE_L1:
       return std::make_unique<ReduceKernel<T, L1>>(plan);
-    case BP_OP_REDUCE_L2:
-      return std::make_unique<ReduceKernel<T, L2>>(plan);
     case BP_OP_REDUCE_SUM_SQUARE:
       return std::make_unique<ReduceKernel<T, SumSquare>>(plan);
-    case BP_OP_REDUCE_LOG_SUM:
-      return std::make_unique<ReduceKernel<T, LogSum>>(plan);
     case BP_OP_REDUCE_LOG_SUM_EXP:
-      return std::make_unique<LogSumExpKernel<T>>(plan);
+      return std::make_unique<RealKernel<T>>(op, plan);
     default:
-      return nullptr;
+      break;
+  }
+  if constexpr (std::is_floating_point_v<T>) {
+    if (op == BP_OP_REDUCE_L2) return std::make_unique<ReduceKernel<T, L2>>(plan);
+    return op == BP_OP_REDUCE_LOG_SUM ? std::make_unique<ReduceKernel<T, LogSum>>(plan) : nullptr;
+  } else {
+    return is_real(op, BP_TYPE_I64) ? std::make_unique<RealKernel<T>>(op, plan) : nullptr;
   }
 }
 
@@ -310,13 +317,13 @@ void check_output(const NodeView& node, const std::vector<bool>& reduced) {
 ReducePlan make_plan(const NodeView& node, const std::vector<bool>& reduced) {
   const TensorView x = node.input(0), y = node.output(0);
   const size_t element = element_bytes(x.dtype());
-  const bool exponential = node.op() == BP_OP_REDUCE_LOG_SUM_EXP;
+  const bool real = is_real(node.op(), x.dtype());
   AxisList kept, gone, row;
   int64_t nearest = -1;  // the kept axis that is innermost, if no reduced axis with elements is further in
   for (uint32_t axis = 0; axis < x.rank(); ++axis)
     if (x.shape()[axis] > 1) nearest = reduced[axis] ? -1 : static_cast<int64_t>(axis);
   ReducePlan plan;
-  plan.block = nearest >= 0 && !exponential;
+  plan.block = nearest >= 0 && !real;
   for (uint32_t axis = 0; axis < x.rank(); ++axis) {
     if (reduced[axis]) {
       gone.add(x, axis);
@@ -331,7 +338,7 @@ ReducePlan make_plan(const NodeView& node, const std::vector<bool>& reduced) {
   plan.row = ChunkReader(x.dtype(), plan.block ? row.walk(element) : plan.reduced);
   plan.reduced_count = plan.reduced.count();
   plan.output = Walk(y);
-  plan.narrow = narrow_function(exponential ? Compute::kF64 : compute_of(x.dtype()), y.dtype());
+  plan.narrow = narrow_function(real ? Compute::kF64 : compute_of(x.dtype()), y.dtype());
   return plan;
 }
 

@@ -16,7 +16,8 @@ struct Settings {
   std::string mode, coordinates, nearest;
   double cubic_a, extrapolation;
   bool exclude_outside;
-  std::vector<double> scales, roi;
+  std::vector<double> scales;  // empty: exactly out / in
+  std::vector<double> roi;
 };
 
 // Which elements of the input an axis of the output is made of.
@@ -44,11 +45,9 @@ Settings read_settings(const NodeView& node) {
   require(s.coordinates != "tf_crop_and_resize" || roi.size() == 2 * size_t{x.rank()},
           "tf_crop_and_resize needs a roi of two entries per axis");
   for (uint32_t axis = 0; axis < x.rank(); ++axis) {
-    const double implied =
-        static_cast<double>(y.shape()[axis]) / static_cast<double>(std::max<int64_t>(x.shape()[axis], 1));
-    s.scales.push_back(scales.empty() ? implied : scales[axis]);
-    require(s.scales.back() > 0 || y.shape()[axis] == 0, "scales must be positive");
+    require(scales.empty() || scales[axis] > 0 || y.shape()[axis] == 0, "scales must be positive");
   }
+  s.scales.assign(scales.begin(), scales.end());
   s.roi.assign(roi.begin(), roi.end());
   return s;
 }
@@ -57,15 +56,17 @@ Settings read_settings(const NodeView& node) {
 double source_coordinate(const Settings& s, uint32_t axis, int64_t place, int64_t in_extent, int64_t out_extent) {
   const double i = static_cast<double>(place), in = static_cast<double>(in_extent),
                out = static_cast<double>(out_extent);
-  const double scale = s.scales[axis];
-  if (s.coordinates == "half_pixel") return (i + 0.5) / scale - 0.5;
-  if (s.coordinates == "asymmetric") return i / scale;
-  if (s.coordinates == "pytorch_half_pixel") return out_extent > 1 ? (i + 0.5) / scale - 0.5 : 0;
-  if (s.coordinates == "align_corners") return out_extent > 1 ? i * (in - 1) / (out - 1) : 0;
-  if (s.coordinates == "half_pixel_symmetric") return in / 2 * (1 - out / (in * scale)) + (i + 0.5) / scale - 0.5;
+  // Divides by the scale, rounding once where it is the ratio of the extents: a tie must stay a tie.
+  const auto unscale = [&](double t) { return s.scales.empty() ? t * in / out : t / s.scales[axis]; };
+  const double length = s.scales.empty() ? out : in * s.scales[axis];  // of the output, not rounded
+  if (s.coordinates == "half_pixel") return unscale(i + 0.5) - 0.5;
+  if (s.coordinates == "asymmetric") return unscale(i);
+  if (s.coordinates == "pytorch_half_pixel") return out_extent > 1 ? unscale(i + 0.5) - 0.5 : 0;
+  if (s.coordinates == "align_corners") return length != 1 ? i * (in - 1) / (length - 1) : 0;
+  if (s.coordinates == "half_pixel_symmetric") return unscale(i + 0.5) - 0.5 + in / 2 * (1 - out / length);
   if (s.coordinates != "tf_crop_and_resize") refuse("coordinate_transformation_mode " + s.coordinates + " is unknown");
   const double start = s.roi[axis], end = s.roi[axis + s.roi.size() / 2];
-  return out_extent > 1 ? start * (in - 1) + i * (end - start) * (in - 1) / (out - 1) : 0.5 * (start + end) * (in - 1);
+  return length != 1 ? start * (in - 1) + i * (end - start) * (in - 1) / (length - 1) : 0.5 * (start + end) * (in - 1);
 }
 
 double nearest_coordinate(const Settings& s, double x) {
@@ -114,7 +115,7 @@ std::vector<AxisTaps> make_taps(const NodeView& node, const Settings& s) {
     axis.out = y.shape()[i];
     require(axis.in > 0 || axis.out == 0, "an empty axis cannot grow");
     const bool cropped = crop && (s.roi[i] != 0 || s.roi[i + x.rank()] != 1);
-    const bool same = axis.in == axis.out && s.scales[i] == 1 && !cropped;
+    const bool same = axis.in == axis.out && (s.scales.empty() || s.scales[i] == 1) && !cropped;
     axis.taps = same || s.mode == "nearest" ? 1 : s.mode == "linear" ? 2 : 4;
     for (int64_t place = 0; place < axis.out; ++place) {
       const double at = same ? static_cast<double>(place) : source_coordinate(s, i, place, axis.in, axis.out);
@@ -156,7 +157,7 @@ class InterpolateKernel final : public Kernel {
         input_(node.input(0)),
         output_(node.output(0)),
         extrapolation_(static_cast<T>(extrapolation)) {
-    converts_ = !(input_.in_place() && std::is_same_v<T, float> == (node.input(0).dtype() == BP_TYPE_F32));
+    converts_ = !input_.in_place() || node.input(0).dtype() != (std::is_same_v<T, float> ? BP_TYPE_F32 : BP_TYPE_F64);
     widen_ = std::is_same_v<T, float> ? widen_function(BP_TYPE_F32)
                                       : narrow_function(compute_of(node.input(0).dtype()), BP_TYPE_F64);
     narrow_ = narrow_function(std::is_same_v<T, float> ? Compute::kF32 : Compute::kF64, node.output(0).dtype());

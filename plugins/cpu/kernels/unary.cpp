@@ -47,7 +47,7 @@ VecF32 sign_f32(VecF32 x) {
 
 VecF32 shrink_f32(VecF32 x, const Params& p) {
   const VecF32 above = hn::IfThenElseZero(hn::Gt(x, set_f32(p[0])), hn::Sub(x, set_f32(p[1])));
-  return keep_nan(x, hn::IfThenElse(hn::Lt(x, set_f32(-p[0])), hn::Add(x, set_f32(p[1])), above));
+  return hn::IfThenElse(hn::Lt(x, set_f32(-p[0])), hn::Add(x, set_f32(p[1])), above);
 }
 
 ChunkFn activation_f32(uint32_t op, bool tanh_gelu) {
@@ -84,8 +84,7 @@ ChunkFn activation_f32(uint32_t op, bool tanh_gelu) {
     case BP_OP_MISH:
       return map_f32([](VecF32 x, const Params&) { return mish_f32(x); });
     case BP_OP_THRESHOLDED_RELU:
-      return map_f32(
-          [](VecF32 x, const Params& p) { return keep_nan(x, hn::IfThenElseZero(hn::Gt(x, set_f32(p[0])), x)); });
+      return map_f32([](VecF32 x, const Params& p) { return hn::IfThenElseZero(hn::Gt(x, set_f32(p[0])), x); });
     case BP_OP_SHRINK:
       return map_f32([](VecF32 x, const Params& p) { return shrink_f32(x, p); });
     default:
@@ -196,11 +195,9 @@ ChunkFn activation_f64(uint32_t op, bool tanh_gelu) {
     case BP_OP_MISH:
       return map<double>([](double x, const Params&) { return x * std::tanh(softplus_f64(x)); });
     case BP_OP_THRESHOLDED_RELU:
-      return map<double>([](double x, const Params& p) { return x <= p[0] ? 0 : x; });
+      return map<double>([](double x, const Params& p) { return x > p[0] ? x : 0; });
     case BP_OP_SHRINK:
-      return map<double>([](double x, const Params& p) {
-        return x < -p[0] ? x + p[1] : x > p[0] ? x - p[1] : x != x ? x : 0;
-      });
+      return map<double>([](double x, const Params& p) { return x < -p[0] ? x + p[1] : x > p[0] ? x - p[1] : 0; });
     default:
       return nullptr;
   }
@@ -242,9 +239,21 @@ ChunkFn math_f64(uint32_t op) {
 template <class T>
 T shrink_integer(T x, const Params& p) {
   const double value = static_cast<double>(x);
-  const T bias = static_cast<T>(static_cast<int64_t>(p[1]));
-  if (value < -p[0]) return static_cast<T>(static_cast<uint64_t>(x) + static_cast<uint64_t>(bias));
-  return value > p[0] ? static_cast<T>(static_cast<uint64_t>(x) - static_cast<uint64_t>(bias)) : T{0};
+  const double shift = value < -p[0] ? p[1] : -p[1];
+  if (!(value < -p[0]) && !(value > p[0])) return T{0};
+  int64_t whole_shift;
+  const ConvertFn to_i64 = narrow_function(Compute::kF64, BP_TYPE_I64);
+  to_i64(&shift, &whole_shift, 1);
+  if (shift == std::trunc(shift)) return static_cast<T>(static_cast<uint64_t>(x) + static_cast<uint64_t>(whole_shift));
+  const double sum = value + shift;
+  T result;
+  if (std::is_signed_v<T> || sum < 0) {
+    to_i64(&sum, &whole_shift, 1);
+    result = static_cast<T>(whole_shift);
+  } else {
+    narrow_function(Compute::kF64, BP_TYPE_U64)(&sum, &result, 1);
+  }
+  return result;
 }
 
 template <class T>

@@ -1,0 +1,69 @@
+// Random nodes of matmul and gemm.
+#include "families.hpp"
+
+namespace backplane::testing {
+namespace {
+
+constexpr DType kTypes[] = {DType::kF32, DType::kF64, DType::kI32, DType::kI64, DType::kU32, DType::kU64};
+
+// Mostly small, at times across the edges of any blocking.
+int64_t extent(Random& random) {
+  if (random.chance(3)) return 0;
+  return random.chance(20) ? random.between(10, 70) : random.between(1, 9);
+}
+
+Values values_for(NodeCase& node, DType dtype) {
+  if (!is_float(dtype)) return node.random.chance(30) ? Values::any : Values::moderate;
+  return mostly_moderate(node.random);
+}
+
+Tolerance product_tolerance(DType dtype, int64_t k) {
+  return {.ulps = 4, .absolute = epsilon_of(dtype) * 16 * static_cast<double>(k + 1)};
+}
+
+void make_matmul(NodeCase& node) {
+  Random& random = node.random;
+  const DType dtype = node.type(kTypes);
+  const int64_t m = extent(random), k = extent(random), n = extent(random);
+  const Shape batch = random_list(random, static_cast<size_t>(random.between(0, 3)), 1, 3);
+  const auto batched = [&](Shape matrix) {
+    Shape shape = batch;
+    for (int64_t& axis : shape)
+      if (random.chance(30)) axis = 1;
+    shape.erase(shape.begin(), shape.begin() + (random.chance(30) ? random.between(0, std::ssize(shape)) : 0));
+    shape.insert(shape.end(), matrix.begin(), matrix.end());
+    return shape;
+  };
+  node.operand(dtype, random.chance(10) ? Shape{k} : batched({m, k}), values_for(node, dtype));
+  node.operand(dtype, random.chance(10) ? Shape{k} : batched({k, n}), values_for(node, dtype));
+  node.tolerance = product_tolerance(dtype, k);
+}
+
+void make_gemm(NodeCase& node) {
+  Random& random = node.random;
+  const DType dtype = node.type(kTypes);
+  const int64_t m = extent(random), k = extent(random), n = extent(random);
+  node.operand(dtype, {m, k}, values_for(node, dtype));
+  node.operand(dtype, {k, n}, values_for(node, dtype));
+  if (random.chance(60)) {
+    const Shape shapes[] = {{m, n}, {n}, {1, n}, {m, 1}, {1}, {}};
+    node.operand(dtype, random.pick(std::span<const Shape>(shapes)), values_for(node, dtype));
+  }
+  // Fractions only for floats: integers times a fraction are not what a model would ask for.
+  const auto factor = [&] { return random.pick<double>({0.0, 1.0, 2.0, -1.0, is_float(dtype) ? 0.75 : 3.0}); };
+  if (random.chance(50)) node.attrs.set(BP_ATTR_ALPHA, factor());
+  if (random.chance(50)) node.attrs.set(BP_ATTR_BETA, factor());
+  node.tolerance = product_tolerance(dtype, 2 * k + 1);
+}
+
+}  // namespace
+
+std::span<const OpUnderTest> linear_ops() {
+  static constexpr OpUnderTest kOps[] = {
+      {Op::kMATMUL, DType::kF32, make_matmul},
+      {Op::kGEMM, DType::kF32, make_gemm},
+  };
+  return kOps;
+}
+
+}  // namespace backplane::testing
