@@ -76,22 +76,6 @@ struct Fault {
   std::string id, message;
 };
 
-// Length of the well-formed UTF-8 sequence at the start of `text`, or 0.
-size_t utf8_length(std::string_view text) {
-  const auto byte = [&](size_t i) { return i < text.size() ? static_cast<uint8_t>(text[i]) : 0u; };
-  const uint32_t lead = byte(0);
-  if (lead < 0x80) return 1;
-  const size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-  if (lead < 0xC2 || lead > 0xF4) return 0;
-  for (size_t i = 1; i < length; ++i)
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-  // Overlong forms, surrogates, and what lies beyond U+10FFFF.
-  const uint32_t second = byte(1);
-  if ((lead == 0xE0 && second < 0xA0) || (lead == 0xED && second > 0x9F)) return 0;
-  if ((lead == 0xF0 && second < 0x90) || (lead == 0xF4 && second > 0x8F)) return 0;
-  return length;
-}
-
 // What the lexer would let pass: bad UTF-8 outside strings, a byte order mark, and NUL, which it takes for the end.
 std::optional<Fault> find_bad_bytes(std::string_view text) {
   if (text.substr(0, 3) == "\xEF\xBB\xBF")
@@ -109,6 +93,8 @@ std::optional<Fault> find_bad_bytes(std::string_view text) {
 
 // Drops the parser's own name and position from its text: "[...] parse error at line 1, column 2: why".
 std::string reason_of(std::string_view text) {
+  if (const size_t name = text.find("] "); text.starts_with('[') && name != std::string_view::npos)
+    text.remove_prefix(name + 2);
   const size_t column = text.find("column ");
   const size_t colon = column == std::string_view::npos ? column : text.find(": ", column);
   return std::string(colon == std::string_view::npos ? text : text.substr(colon + 2));

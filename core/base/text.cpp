@@ -68,6 +68,50 @@ std::string bytes_text(uint64_t bytes) {
   return text;
 }
 
+std::string counted(uint64_t count, std::string_view one, std::string_view many) {
+  return cat(count, " ", count == 1 ? one : many);
+}
+
+size_t utf8_length(std::string_view text) {
+  const auto byte = [&](size_t i) { return i < text.size() ? static_cast<uint8_t>(text[i]) : 0u; };
+  const uint32_t lead = byte(0);
+  if (lead < 0x80) return text.empty() ? 0 : 1;
+  const size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+  if (lead < 0xC2 || lead > 0xF4) return 0;
+  for (size_t i = 1; i < length; ++i)
+    if ((byte(i) & 0xC0) != 0x80) return 0;
+  // Overlong forms, surrogates, and what lies beyond U+10FFFF.
+  const uint32_t second = byte(1);
+  if ((lead == 0xE0 && second < 0xA0) || (lead == 0xED && second > 0x9F)) return 0;
+  if ((lead == 0xF0 && second < 0x90) || (lead == 0xF4 && second > 0x8F)) return 0;
+  return length;
+}
+
+std::string printable(std::string_view text) {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  std::string out;
+  while (!text.empty()) {
+    const size_t length = utf8_length(text);
+    const auto first = static_cast<uint8_t>(text[0]);
+    // U+0080 to U+009F are control characters too.
+    const bool control = first < 0x20 || first == 0x7F || (first == 0xC2 && static_cast<uint8_t>(text[1]) < 0xA0);
+    const std::string_view character = text.substr(0, std::max<size_t>(length, 1));
+    if (length != 0 && !control)
+      out += character;
+    else
+      for (const char c : character)
+        out += cat("\\x", kHex[static_cast<uint8_t>(c) >> 4], kHex[static_cast<uint8_t>(c) & 15]);
+    text.remove_prefix(character.size());
+  }
+  return out;
+}
+
+std::string shortened(std::string_view text, size_t most) {
+  if (text.size() <= most) return std::string(text);
+  while (most > 0 && (static_cast<uint8_t>(text[most]) & 0xC0) == 0x80) --most;
+  return cat(text.substr(0, most), "...");
+}
+
 std::string closest_match(std::string_view word, std::span<const std::string> candidates) {
   const size_t limit = std::max<size_t>(1, word.size() / 3);
   size_t best = limit + 1;

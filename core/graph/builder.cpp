@@ -26,6 +26,7 @@ uint64_t pool_elements(const AttrList& attrs) {
 // ---- GraphBuilder::State
 
 std::string GraphBuilder::State::text(TensorId x) const {
+  if (x >= arrays.tensors.size()) return cat("no tensor ", x);
   const std::string_view name = arrays.text_at(tensor(x).name_at);
   const std::string label = name.empty() ? cat("tensor ", x) : std::string(name);
   return cat(label, ": ", type_name(dtype(x)), " ", shape_text(shape(x)));
@@ -215,10 +216,11 @@ Result<std::vector<TensorId>> GraphBuilder::separate_from(TensorId target, std::
 
 // ---- questions and the end
 
-DType GraphBuilder::dtype(TensorId x) const { return state_->dtype(x); }
+DType GraphBuilder::dtype(TensorId x) const { return x < state_->arrays.tensors.size() ? state_->dtype(x) : DType{}; }
 std::string GraphBuilder::tensor_text(TensorId x) const { return state_->text(x); }
 
 std::vector<int64_t> GraphBuilder::shape(TensorId x) const {
+  if (x >= state_->arrays.tensors.size()) return {};
   const auto shape = state_->shape(x);
   return {shape.begin(), shape.end()};
 }

@@ -1,5 +1,7 @@
 #include "backplane/graph/host_tensor.hpp"
 
+#include <unistd.h>
+
 #include <cstring>
 #include <new>
 
@@ -10,7 +12,14 @@ namespace {
 
 constexpr std::align_val_t kAlignment{64};  // any vector load of any plugin
 
+uint64_t machine_bytes() {
+  const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+  return pages > 0 && page > 0 ? static_cast<uint64_t>(pages) * static_cast<uint64_t>(page) : UINT64_MAX;
+}
+
+// A system that overcommits hands out more than it has, and kills the process when it is touched.
 std::shared_ptr<std::byte> allocate_zeros(uint64_t bytes) {
+  if (bytes > machine_bytes()) return nullptr;
   void* memory = ::operator new(bytes ? bytes : 1, kAlignment, std::nothrow);
   if (!memory) return nullptr;
   std::memset(memory, 0, bytes);

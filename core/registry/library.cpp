@@ -23,6 +23,15 @@ const link_map* map_of(void* handle) {
   return dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 ? map : nullptr;
 }
 
+// The system's own words, out of Boost's "... (dlerror system message: WORDS): generic text".
+std::string loader_text(std::string_view text) {
+  constexpr std::string_view kBefore = "(dlerror system message: ";
+  const size_t begin = text.find(kBefore);
+  const size_t end = text.rfind("): ");
+  if (begin == std::string_view::npos || end == std::string_view::npos || end < begin) return std::string(text);
+  return std::string(text.substr(begin + kBefore.size(), end - begin - kBefore.size()));
+}
+
 }  // namespace
 
 struct Library::Handle {
@@ -39,7 +48,7 @@ Result<Library> Library::load(const std::string& path, const FileIdentity& check
   try {  // the overload with an error code loses the system's text
     handle->library.load(std::filesystem::path(path), kMode);
   } catch (const std::exception& error) {
-    return failed_precondition(cat("cannot load '", path, "': ", error.what()), "dlopen.failed");
+    return failed_precondition(cat("cannot load '", path, "': ", loader_text(error.what())), "dlopen.failed");
   }
   const link_map* map = map_of(handle->library.native());
   struct stat info = {};
@@ -52,8 +61,8 @@ Result<bp_get_proc_address_fn> Library::entry_point(const std::string& name) con
   bp_get_proc_address_fn entry = nullptr;
   try {
     entry = &handle_->library.get<bp_proc(const char*)>(name);
-  } catch (const std::exception& error) {
-    return not_found(cat("the library does not export '", name, "': ", error.what()), "symbol.missing");
+  } catch (const std::exception&) {
+    return not_found(cat("the library does not export '", name, "'"), "symbol.missing");
   }
   Dl_info info = {};
   link_map* owner = nullptr;

@@ -9,6 +9,8 @@ namespace backplane {
 namespace {
 
 constexpr uint32_t kFormatMajor = 1, kFormatMinor = 0;
+constexpr size_t kShownBytes = 100;     // of a bad value in a message
+constexpr size_t kMaxPathBytes = 4095;  // PATH_MAX without its NUL
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
@@ -53,6 +55,7 @@ std::string_view path_fault(std::string_view path) {
   if (path.front() == '~') return "'~' is not expanded; write an absolute path or one relative to the manifest";
   if (is_any_of('$', path)) return "'$' is not expanded; write an absolute path or one relative to the manifest";
   if (path.back() == '/') return "it names a folder";
+  if (path.size() > kMaxPathBytes) return "it is longer than the 4095 bytes of a path";
   return {};
 }
 
@@ -116,7 +119,7 @@ class ManifestReader {
     return invalid_argument(cat(file_, ":", at.line(), ":", at.column(), ": ", message), cat("manifest.", id));
   }
   Status bad_value(const Json& at, const std::string& path, std::string_view wanted) {
-    return error(at, "value", cat(path, " is '", at.as_text(), "'; wanted ", wanted));
+    return error(at, "value", cat(path, " is '", shortened(at.as_text(), kShownBytes), "'; wanted ", wanted));
   }
   Status expect(const Json& at, const std::string& path, Json::Kind kind, std::string_view wanted) {
     if (at.is(kind)) return {};
@@ -221,7 +224,7 @@ class ManifestReader {
     const std::string& text = value.as_text();
     if (text.find('\0') != std::string::npos) return error(value, "path", cat(path, " contains a NUL"));
     if (const std::string_view fault = path_fault(text); !fault.empty())
-      return error(value, "path", cat(path, " is '", text, "': ", fault));
+      return error(value, "path", cat(path, " is '", shortened(text, kShownBytes), "': ", fault));
     manifest_.libraries.push_back({std::move(platform), text});
     return {};
   }
@@ -326,6 +329,8 @@ class ManifestReader {
 };
 
 }  // namespace
+
+std::string abi_text(uint32_t version) { return cat(BP_VERSION_MAJOR(version), ".", BP_VERSION_MINOR(version)); }
 
 std::string_view current_platform() {
 #if defined(__x86_64__)

@@ -35,7 +35,7 @@ struct Manifest {
   std::string id, display_name, version;
   std::vector<ManifestLibrary> libraries;  // at least one
   std::string entry_point = BP_ENTRY_POINT;
-  uint32_t abi_min = 0, abi_max = UINT32_MAX;  // BP_VERSION, inclusive; a hint: negotiation decides
+  uint32_t abi_min = 0, abi_max = UINT32_MAX;  // BP_VERSION, inclusive; negotiation has the last word
   std::vector<std::string> cpu;                // required processor features
   std::optional<ManifestVariant> variant;
   std::vector<ManifestDependency> dependencies;
@@ -50,6 +50,9 @@ constexpr uint64_t kManifestMaxBytes = 1 << 20;
 // ".too-deep", ".format-version", ".missing-key", ".unknown-key", ".type", ".value" or ".path"; *fault is filled if
 // given.
 Result<Manifest> parse_manifest(std::string_view text, std::string_view file, JsonFault* fault = nullptr);
+
+// "1.0" for BP_VERSION(1, 0).
+std::string abi_text(uint32_t version);
 
 // This process' platform in manifests, such as "linux-x86_64".
 std::string_view current_platform();

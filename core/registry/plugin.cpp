@@ -27,8 +27,6 @@ constexpr uint32_t build_bits() {
   return bits;
 }
 
-std::string version_text(uint32_t version) { return cat(BP_VERSION_MAJOR(version), ".", BP_VERSION_MINOR(version)); }
-
 // The same failure under an id of the loader's; an exception keeps its own.
 Status with_id(const Status& status, std::string_view id) {
   return status.ok() || status.id() == "plugin.threw" ? status : Status(status.code(), status.message(), id);
@@ -79,10 +77,6 @@ Status Plugin::negotiate(const PluginSource& source) {
   if (negotiate_fn == nullptr)
     return failed_precondition(cat(source.manifest.entry_point, " knows no 'bp_negotiate'"), "symbol.missing-function");
   const Manifest& manifest = source.manifest;
-  if (manifest.abi_min > BP_ABI_VERSION || manifest.abi_max < BP_ABI_VERSION)
-    return failed_precondition(cat("the manifest says ABI ", version_text(manifest.abi_min), " to ",
-                                   version_text(manifest.abi_max), "; this host speaks ", version_text(BP_ABI_VERSION)),
-                               "negotiate.incompatible");
   const bp_hello hello = {sizeof hello,
                           BP_KIND_HELLO,
                           BP_ABI_VERSION,
@@ -103,11 +97,10 @@ Status Plugin::negotiate(const PluginSource& source) {
   const bool fits = reply.size == sizeof reply && reply.kind == BP_KIND_HELLO_REPLY && reply.abi == BP_ABI_VERSION &&
                     reply.opset >= kOpsetMin && reply.opset <= BP_OPSET_VERSION;
   if (!fits || reply.id == nullptr || reply.version == nullptr)
-    return failed_precondition(
-        cat("bp_negotiate agreed to ABI ", version_text(reply.abi), " and op set ", reply.opset, "; offered were ABI ",
-            version_text(BP_ABI_VERSION), " and op sets ", kOpsetMin, " to ", BP_OPSET_VERSION,
-            reply.id && reply.version ? "" : "; it gave no id or version"),
-        "negotiate.bad-reply");
+    return failed_precondition(cat("bp_negotiate agreed to ABI ", abi_text(reply.abi), " and op set ", reply.opset,
+                                   "; offered were ABI ", abi_text(BP_ABI_VERSION), " and op sets ", kOpsetMin, " to ",
+                                   BP_OPSET_VERSION, reply.id && reply.version ? "" : "; it gave no id or version"),
+                               "negotiate.bad-reply");
   if (reply.id != manifest.id)
     return failed_precondition(cat("the library is '", reply.id, "', its manifest says '", manifest.id, "'"),
                                "negotiate.id-mismatch");

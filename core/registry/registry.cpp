@@ -38,6 +38,7 @@ class Judge {
     for_each(&Judge::filter);
     for_each(&Judge::check_library);
     for_each(&Judge::check_cpu);
+    for_each(&Judge::check_abi);
     choose_variants(candidates_);
     for_each(&Judge::shadow_duplicates);
   }
@@ -56,6 +57,7 @@ class Judge {
   void filter(Candidate& candidate);
   void check_library(Candidate& candidate);
   void check_cpu(Candidate& candidate);
+  void check_abi(Candidate& candidate);
   void shadow_duplicates(Candidate& candidate);
 
   std::vector<Candidate>& candidates_;
@@ -134,8 +136,20 @@ void Judge::check_cpu(Candidate& candidate) {
   const std::vector<std::string> missing = cpu_.missing(candidate.manifest->cpu);
   if (missing.empty()) return;
   std::string message = cat("this processor lacks ", join(missing, ", "), ", which the plugin requires");
-  for (const std::string& name : missing) message += did_you_mean(name, CpuFeatures::known_names());
+  const auto& known = CpuFeatures::known_names();
+  for (const std::string& name : missing)
+    if (std::find(known.begin(), known.end(), name) == known.end()) message += did_you_mean(name, known);
   candidate.stop(LoadStage::cpu, LoadOutcome::skipped, failed_precondition(message, "cpu.missing-feature"));
+}
+
+// Before the choice among variants and duplicates: what cannot be loaded must not stand in the way of what can.
+void Judge::check_abi(Candidate& candidate) {
+  const Manifest& manifest = *candidate.manifest;
+  if (manifest.abi_min <= BP_ABI_VERSION && manifest.abi_max >= BP_ABI_VERSION) return;
+  candidate.stop(LoadStage::negotiate, LoadOutcome::failed,
+                 failed_precondition(cat("the manifest says ABI ", abi_text(manifest.abi_min), " to ",
+                                         abi_text(manifest.abi_max), "; this host speaks ", abi_text(BP_ABI_VERSION)),
+                                     "negotiate.incompatible"));
 }
 
 void Judge::shadow_duplicates(Candidate& candidate) {

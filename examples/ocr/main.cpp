@@ -102,11 +102,11 @@ void print_text(const std::vector<Device*>& devices, const Models& models, const
   for (const Device* device : devices)
     std::printf("device %s: %s\n", device->name().c_str(), device->description().c_str());
   for (const auto& [stage, usage] : stages(models)) {
-    std::printf("%-14s %u runs in %.1f ms, %u shapes prepared in %.1f ms", stage, usage->runs, usage->run_ms,
-                usage->prepared_shapes, usage->prepare_ms);
+    std::printf("%-14s %s in %.1f ms, %s prepared in %.1f ms", stage, counted(usage->runs, "run", "runs").c_str(),
+                usage->run_ms, counted(usage->prepared_shapes, "shape", "shapes").c_str(), usage->prepare_ms);
     if (usage->runs != 0)
-      std::printf("; %u splits (%s), %u copies", usage->splits, join(usage->split_devices, ", ").c_str(),
-                  usage->copies);
+      std::printf("; %s (%s), %s", counted(usage->splits, "split", "splits").c_str(),
+                  join(usage->split_devices, ", ").c_str(), counted(usage->copies, "copy", "copies").c_str());
     std::puts("");
   }
   for (const FoundLine& found : lines) {

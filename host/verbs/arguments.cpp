@@ -1,7 +1,11 @@
 #include "arguments.hpp"
 
 #include <CLI/CLI.hpp>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
 
+#include "backplane/base/text.hpp"
 #include "common.hpp"
 
 namespace backplane::cli {
@@ -18,6 +22,16 @@ CLI::Option* add_list(CLI::App& app, const std::string& name, std::vector<std::s
   return app.add_option(name, target, help)->allow_extra_args(false);
 }
 
+// What an unset shell variable leaves behind must not turn the option off.
+std::string check_not_empty(const std::string& text) { return text.empty() ? "wants a value, found ''" : ""; }
+
+std::string check_tolerance(const std::string& text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool number = error == std::errc() && end == text.data() + text.size() && std::isfinite(value) && value >= 0;
+  return number ? "" : cat("wants a number of at least 0, such as 1e-4, found '", text, "'");
+}
+
 void add_json(CLI::App& verb, CommonArguments& common) {
   verb.add_flag("--json", common.json, "Print JSON instead of text");
 }
@@ -26,21 +40,26 @@ void add_model(CLI::App& verb, ModelArguments& model) {
   verb.add_option("model", model.model, "An ONNX model")->required()->type_name("MODEL");
   add_list(verb, "--input", model.inputs, kInputHelp)->type_name("NAME=VALUE");
   add_list(verb, "--shape", model.shapes, "The shape of an input with open dimensions")->type_name("NAME=1,3,48,320");
-  verb.add_option("--device", model.devices, "Devices to use, best first; all unless given")->type_name("A,B");
+  verb.add_option("--device", model.devices, "Devices to use, best first; all unless given")
+      ->check(check_not_empty)
+      ->type_name("A,B");
   add_list(verb, "--pin", model.pins, "Runs a node, by name or number, on a device")->type_name("NODE=DEVICE");
 }
 
 void add_run(CLI::App& verb, RunArguments& run) {
-  verb.add_option("--output", run.output_folder, "Writes each output to out-NAME.npy in this folder")->type_name("DIR");
+  verb.add_option("--output", run.output_folder, "Writes each output to out-NAME.npy in this folder")
+      ->check(check_not_empty)
+      ->type_name("DIR");
   verb.add_option(
           "--compare", run.compare_folder,
           "Compares each output with out-NAME.npy in this folder; without --input, inputs come from in-NAME.npy")
+      ->check(check_not_empty)
       ->type_name("DIR");
   verb.add_option("--atol", run.absolute_tolerance, "Absolute tolerance of --compare")
-      ->check(CLI::NonNegativeNumber)
+      ->check(check_tolerance)
       ->capture_default_str();
   verb.add_option("--rtol", run.relative_tolerance, "Relative tolerance of --compare")
-      ->check(CLI::NonNegativeNumber)
+      ->check(check_tolerance)
       ->capture_default_str();
   verb.add_option("--repeat", run.repeat, "Times this many runs, after one that warms up")
       ->check(CLI::Range(1, 1000000))
@@ -49,6 +68,7 @@ void add_run(CLI::App& verb, RunArguments& run) {
 
 void add_common(CLI::App& app, CommonArguments& common) {
   add_list(app, "--plugin-path", common.plugin_paths, "A folder or file to look for plugins in, before all others")
+      ->check(check_not_empty)
       ->type_name("DIR");
   common.log_spec = "error";  // what failed to load is told by `plugins`, not by every verb
   app.add_option("--log", common.log_spec, "Log lines on stderr: trace, debug, info, warn, error or off, by topic too")
@@ -57,7 +77,21 @@ void add_common(CLI::App& app, CommonArguments& common) {
   app.set_version_flag("--version", std::string("backplane ") + BACKPLANE_VERSION);
 }
 
-int exit_code_of(int parser_code) { return parser_code == 0 ? 0 : static_cast<int>(ExitCode::usage); }
+const std::vector<std::string> kVerbs = {"devices", "plugins", "plan", "run"};
+
+// Says in one line what is wrong with the command line, and returns the exit code.
+int explain(const CLI::App& app, const CLI::ParseError& error) {
+  const std::vector<std::string> unknown = app.remaining();
+  const std::vector<CLI::App*> verbs = app.get_subcommands();
+  std::string message = error.what();
+  if (verbs.empty() && !unknown.empty() && unknown[0][0] != '-')
+    message = cat("no verb '", unknown[0], "'", did_you_mean(unknown[0], kVerbs), "; there are ", join(kVerbs, ", "));
+  else if (verbs.empty() && unknown.empty())
+    message = cat("wanted a verb: ", join(kVerbs, ", "));
+  const std::string verb = verbs.empty() ? "" : cat(" ", verbs[0]->get_name());
+  std::fprintf(stderr, "backplane: %s; see `backplane%s --help`\n", printable(message).c_str(), verb.c_str());
+  return static_cast<int>(ExitCode::usage);
+}
 
 }  // namespace
 
@@ -83,7 +117,7 @@ std::variant<Arguments, int> parse_arguments(int argc, const char* const* argv) 
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return exit_code_of(app.exit(error));
+    return error.get_exit_code() == 0 ? app.exit(error) : explain(app, error);
   }
   arguments.common.json |= format == "json";
   if (*devices) arguments.verb = Verb::devices;

@@ -1,5 +1,9 @@
 #include "common.hpp"
 
+#include <cstdio>
+#include <filesystem>
+#include <set>
+
 #include "backplane/base/text.hpp"
 #include "backplane/registry/search_path.hpp"
 #include "log_sink.hpp"
@@ -8,6 +12,18 @@ namespace backplane::cli {
 namespace {
 
 constexpr std::string_view kUsageId = "cli.usage";
+
+// What was asked for by name and is of no use is told at once; other candidates are the business of `plugins`.
+void tell_of_requested(const Runtime& runtime, const CommonArguments& arguments) {
+  std::set<std::string> requested;
+  std::error_code error;
+  for (const std::string& path : arguments.plugin_paths)
+    requested.insert(std::filesystem::absolute(path, error).string());
+  for (const LoadReport& report : runtime.reports())
+    if (report.outcome == LoadOutcome::failed &&
+        (report.code.starts_with("path.") || requested.contains(report.requested)))
+      std::fprintf(stderr, "backplane: plugin path: %s\n", printable(report.message).c_str());
+}
 
 }  // namespace
 
@@ -18,24 +34,29 @@ ExitCode exit_code(const Status& failure) {
   return failure.code() == Code::not_found ? ExitCode::missing : ExitCode::problems;
 }
 
-Result<std::unique_ptr<Runtime>> open_runtime(const CommonArguments& arguments) {
+Result<std::unique_ptr<Runtime>> open_runtime(const Arguments& arguments) {
+  const CommonArguments& common = arguments.common;
   auto logger = std::make_shared<Logger>(stderr_sink());
-  if (const Status status = logger->configure(arguments.log_spec); !status.ok())
-    return usage_error(cat("--log ", arguments.log_spec, ": ", status.message()));
+  if (const Status status = logger->configure(common.log_spec); !status.ok())
+    return usage_error(cat("--log ", common.log_spec, ": ", status.message()));
   RuntimeOptions options;
-  options.plugin_paths = arguments.plugin_paths;
+  options.plugin_paths = common.plugin_paths;
   options.logger = std::move(logger);
-  return Runtime::open(std::move(options));
+  BP_TRY_ASSIGN(auto runtime, Runtime::open(std::move(options)));
+  if (arguments.verb != Verb::plugins) tell_of_requested(*runtime, common);
+  return runtime;
 }
 
 Status no_devices(const Runtime& runtime, const CommonArguments& arguments) {
   const size_t count = runtime.reports().size();
   if (count != 0)
-    return failed_precondition(cat("no devices: ", count, " plugin candidate", count == 1 ? "" : "s",
+    return failed_precondition(cat("no devices: ", counted(count, "plugin candidate", "plugin candidates"),
                                    " found, none of use; `backplane plugins` says why"));
   std::vector<std::string> places;
   for (const SearchEntry& entry : search_path({arguments.plugin_paths, true, process_environment()}))
     places.push_back(entry.path);
+  if (places.empty())
+    return failed_precondition("no devices: BACKPLANE_PLUGIN_PATH is set and names no folder; unset it or name one");
   return failed_precondition(cat("no devices: no plugin was found in ", join(places, ", "),
                                  "; name another folder with --plugin-path or BACKPLANE_PLUGIN_PATH"));
 }

@@ -19,8 +19,9 @@ Status usage_error(std::string message);
 // not_found is `missing`, usage_error is `usage`, anything else `problems`.
 ExitCode exit_code(const Status& failure);
 
-// Opens the runtime with the plugin paths and log levels asked for. Errors: usage_error for a bad --log.
-Result<std::unique_ptr<Runtime>> open_runtime(const CommonArguments& arguments);
+// Opens the runtime with the plugin paths and log levels asked for, and says on stderr which of the paths failed,
+// unless the verb lists them anyway. Errors: usage_error for a bad --log.
+Result<std::unique_ptr<Runtime>> open_runtime(const Arguments& arguments);
 
 // Why there are no devices: which candidates were of no use, or the places where none was found.
 Status no_devices(const Runtime& runtime, const CommonArguments& arguments);

@@ -63,7 +63,7 @@ void print_table(const std::vector<Device*>& devices) {
 }  // namespace
 
 Result<ExitCode> list_devices(const Arguments& arguments) {
-  BP_TRY_ASSIGN(const auto runtime, open_runtime(arguments.common));
+  BP_TRY_ASSIGN(const auto runtime, open_runtime(arguments));
   const std::vector<Device*>& devices = runtime->devices();
   if (arguments.common.json) {
     Json list = Json::array();

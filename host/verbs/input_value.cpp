@@ -52,12 +52,22 @@ std::optional<Shape> known_shape(const OnnxInput& input, const std::optional<Sha
 
 // ---- shape: and random:
 
+// Before anything is made of that shape, which may be absurd.
+Status check_shape(const OnnxInput& input, const Shape& shape) {
+  bool fits = !input.has_shape || shape.size() == input.dims.size();
+  for (size_t i = 0; fits && input.has_shape && i < shape.size(); ++i)
+    fits = input.dims[i].extent < 0 || input.dims[i].extent == shape[i];
+  if (fits) return ok_status();
+  return invalid_argument(cat("the model wants ", input.to_string(), ", found shape ", shape_text(shape)));
+}
+
 Result<HostTensor> filled(const OnnxInput& input, const std::optional<Shape>& shape, const std::string& word,
                           bool random) {
   const std::optional<Shape> known = known_shape(input, shape);
   if (!known)
     return invalid_argument(
         cat("input ", input.to_string(), " has open dimensions: give ", word, ":1,2,3 with its extents, or --shape"));
+  BP_TRY(check_shape(input, *known));
   BP_TRY_ASSIGN(HostTensor tensor, HostTensor::zeros(input.dtype, *known));
   if (!random) return tensor;
   std::mt19937_64 engine(hash_text(input.name));

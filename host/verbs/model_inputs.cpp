@@ -65,12 +65,15 @@ Status read_folder(const Inputs& inputs, const std::string& folder, std::map<std
   return ok_status();
 }
 
-Status check_all_given(const Inputs& inputs, const std::map<std::string, HostTensor>& values) {
+Status check_all_given(const Inputs& inputs, const std::map<std::string, HostTensor>& values,
+                       const std::string& folder) {
   Inputs missing;
   std::copy_if(inputs.begin(), inputs.end(), std::back_inserter(missing),
                [&](const OnnxInput& input) { return values.count(input.name) == 0; });
   if (missing.empty()) return ok_status();
-  return invalid_argument(cat("no value for ", list_text(missing),
+  const std::string searched =
+      folder.empty() ? "" : cat(" (there is no ", tensor_file_name("in-", missing[0].name), " in '", folder, "')");
+  return invalid_argument(cat("no value for ", list_text(missing), searched,
                               "; give each with --input NAME=VALUE, such as --input ", missing[0].name, "=@file.npy"));
 }
 
@@ -82,8 +85,9 @@ Result<LoadedModel> load_model(const ModelArguments& arguments, InputsNeeded nee
   OnnxImportOptions options;
   BP_TRY_ASSIGN(options.shapes, read_shapes(inputs, arguments.shapes));
   BP_TRY(read_values(inputs, arguments.inputs, options.shapes, loaded.values));
-  if (arguments.inputs.empty() && !value_folder.empty()) BP_TRY(read_folder(inputs, value_folder, loaded.values));
-  if (needed == InputsNeeded::values) BP_TRY(check_all_given(inputs, loaded.values));
+  const std::string folder = arguments.inputs.empty() ? value_folder : "";
+  if (!folder.empty()) BP_TRY(read_folder(inputs, folder, loaded.values));
+  if (needed == InputsNeeded::values) BP_TRY(check_all_given(inputs, loaded.values, folder));
   options.values = loaded.values;
   BP_TRY_ASSIGN(loaded.model, import_onnx(arguments.model, options));
   return loaded;

@@ -77,11 +77,12 @@ void print_nodes(const Plan& plan) {
 
 void print_plan(const OnnxModel& model, const Plan& plan) {
   std::printf("devices: %s\n", join(plan.device_names, ", ").c_str());
-  for (const std::string& value : model.specialised) std::printf("fixed by its value: %s\n", value.c_str());
-  for (const std::string& note : model.notes) std::printf("note: %s\n", note.c_str());
-  std::printf("%u nodes, %zu splits, %zu copies of %s in a run, %s of weights\n\n", plan.graph->node_count(),
-              plan.splits.size(), plan.copies.size(), bytes_text(plan.copy_bytes).c_str(),
-              bytes_text(plan.weight_bytes).c_str());
+  for (const std::string& value : model.specialised) std::printf("fixed by its value: %s\n", printable(value).c_str());
+  for (const std::string& note : model.notes) std::printf("note: %s\n", printable(note).c_str());
+  std::puts(cat(counted(plan.graph->node_count(), "node", "nodes"), ", ",
+                counted(plan.splits.size(), "split", "splits"), ", ", counted(plan.copies.size(), "copy", "copies"),
+                " of ", bytes_text(plan.copy_bytes), " in a run, ", bytes_text(plan.weight_bytes), " of weights\n")
+                .c_str());
   print_splits(plan);
   if (!plan.copies.empty()) std::puts("");
   if (!plan.copies.empty()) print_copies(plan);
@@ -94,7 +95,7 @@ void print_plan(const OnnxModel& model, const Plan& plan) {
 }  // namespace
 
 Result<ExitCode> show_plan(const Arguments& arguments) {
-  BP_TRY_ASSIGN(const auto runtime, open_runtime(arguments.common));
+  BP_TRY_ASSIGN(const auto runtime, open_runtime(arguments));
   BP_TRY_ASSIGN(const Targets targets, select_targets(*runtime, arguments));
   BP_TRY_ASSIGN(const LoadedModel loaded, load_model(arguments.model, InputsNeeded::shapes, {}));
   BP_TRY_ASSIGN(const auto plan, make_plan(loaded.model.graph, targets.devices, targets.options));

@@ -120,10 +120,13 @@ void print_outputs(const Outputs& outputs) {
 
 void print_result(const OnnxModel& model, const Plan& plan, const RunResult& result) {
   std::printf("devices: %s\n", join(plan.device_names, ", ").c_str());
-  for (const std::string& value : model.specialised) std::printf("fixed by its value: %s\n", value.c_str());
-  for (const std::string& note : model.notes) std::printf("note: %s\n", note.c_str());
-  std::printf("%u nodes, %u splits, %u copies of %s\n", plan.graph->node_count(), result.statistics.split_count,
-              result.statistics.copy_count, bytes_text(result.statistics.copied_bytes).c_str());
+  for (const std::string& value : model.specialised) std::printf("fixed by its value: %s\n", printable(value).c_str());
+  for (const std::string& note : model.notes) std::printf("note: %s\n", printable(note).c_str());
+  const RunStatistics& statistics = result.statistics;
+  std::puts(cat(counted(plan.graph->node_count(), "node", "nodes"), ", ",
+                counted(statistics.split_count, "split", "splits"), ", ",
+                counted(statistics.copy_count, "copy", "copies"), " of ", bytes_text(statistics.copied_bytes))
+                .c_str());
   const Timing& timing = result.timing;
   if (timing.runs == 1)
     std::printf("time: %.3f ms\n", timing.median_ms);
@@ -131,7 +134,7 @@ void print_result(const OnnxModel& model, const Plan& plan, const RunResult& res
     std::printf("time: min %.3f ms, median %.3f ms, max %.3f ms over %u runs\n", timing.min_ms, timing.median_ms,
                 timing.max_ms, timing.runs);
   print_outputs(result.outputs);
-  for (const Comparison& comparison : result.comparisons) std::puts(comparison.to_string().c_str());
+  for (const Comparison& comparison : result.comparisons) std::puts(printable(comparison.to_string()).c_str());
 }
 
 Json outputs_json(const Outputs& outputs) {
@@ -178,7 +181,8 @@ Json result_json(const OnnxModel& model, const Plan& plan, const RunResult& resu
 
 Result<ExitCode> run_model(const Arguments& arguments) {
   const RunArguments& run = arguments.run;
-  BP_TRY_ASSIGN(const auto runtime, open_runtime(arguments.common));
+  if (!run.compare_folder.empty()) BP_TRY(check_folder("--compare", run.compare_folder));
+  BP_TRY_ASSIGN(const auto runtime, open_runtime(arguments));
   BP_TRY_ASSIGN(const Targets targets, select_targets(*runtime, arguments));
   BP_TRY_ASSIGN(const LoadedModel loaded, load_model(arguments.model, InputsNeeded::values, run.compare_folder));
   BP_TRY_ASSIGN(const auto session, Session::prepare(*runtime, loaded.model.graph, targets.devices, targets.options));

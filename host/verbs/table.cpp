@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "backplane/base/text.hpp"
+
 namespace backplane::cli {
 namespace {
 
@@ -15,6 +17,11 @@ size_t width(const std::string& text) {
 }
 
 }  // namespace
+
+void Table::add(std::vector<std::string> cells) {
+  for (std::string& cell : cells) cell = printable(cell);
+  rows_.push_back(std::move(cells));
+}
 
 std::string Table::to_string(bool bold) const {
   std::vector<size_t> widths(rows_[0].size());

@@ -11,8 +11,8 @@ class Table {
  public:
   explicit Table(std::vector<std::string> heading) : rows_{std::move(heading)} {}
 
-  // REQUIRES: as many cells as the heading has.
-  void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  // Cells are made printable. REQUIRES: as many as the heading has.
+  void add(std::vector<std::string> cells);
   // The columns named here are aligned to the right.
   void align_right(std::vector<size_t> columns) { right_ = std::move(columns); }
   // Lines with two spaces between columns and none at the end; `bold` marks the heading for a terminal.

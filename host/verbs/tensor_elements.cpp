@@ -52,7 +52,7 @@ uint16_t bfloat_bits(double value) {
 template <class T>
 Status set_integer(HostTensor& tensor, int64_t index, const Json& value) {
   if (!value.is(Json::Kind::integer))
-    return invalid_argument(cat("a ", value.kind_name(), " where ", type_name(tensor.dtype()), " is wanted"));
+    return invalid_argument(cat("wanted ", type_name(tensor.dtype()), ", found ", value.kind_name()));
   const int64_t number = value.as_integer();
   const bool too_low =
       std::is_unsigned_v<T> ? number < 0 : number < static_cast<int64_t>(std::numeric_limits<T>::min());
@@ -64,7 +64,7 @@ Status set_integer(HostTensor& tensor, int64_t index, const Json& value) {
 
 Status set_float(HostTensor& tensor, int64_t index, const Json& value) {
   if (!value.is(Json::Kind::integer) && !value.is(Json::Kind::number))
-    return invalid_argument(cat("a ", value.kind_name(), " where ", type_name(tensor.dtype()), " is wanted"));
+    return invalid_argument(cat("wanted ", type_name(tensor.dtype()), ", found ", value.kind_name()));
   const double number = value.as_number();
   switch (tensor.dtype()) {
     case DType::kF64:

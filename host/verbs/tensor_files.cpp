@@ -24,4 +24,12 @@ std::string find_tensor_file(const std::string& folder, std::string_view prefix,
   return {};
 }
 
+Status check_folder(std::string_view option, const std::string& folder) {
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(folder, error);
+  if (std::filesystem::is_directory(status)) return ok_status();
+  if (std::filesystem::exists(status)) return invalid_argument(cat(option, ": '", folder, "' is not a folder"));
+  return not_found(cat(option, ": there is no folder '", folder, "'"));
+}
+
 }  // namespace backplane::cli

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "backplane/base/status.hpp"
+
 namespace backplane::cli {
 
 // "out-" and "a/b:c" give "out-a_b_c.npy".
@@ -12,5 +14,8 @@ std::string tensor_file_name(std::string_view prefix, std::string_view name);
 
 // The path of that file in `folder`, or of one that keeps ':' in its name; "" if there is neither.
 std::string find_tensor_file(const std::string& folder, std::string_view prefix, std::string_view name);
+
+// Errors: not_found; invalid_argument for what is no folder.
+Status check_folder(std::string_view option, const std::string& folder);
 
 }  // namespace backplane::cli

@@ -56,6 +56,16 @@ TEST(Builder, UnknownTensorsAreErrors) {
   EXPECT_TRUE(builder.constant_value(9).is_null());
 }
 
+TEST(Builder, QuestionsAboutUnknownTensorsAreHarmless) {
+  GraphBuilder builder;
+  for (const TensorId x : {TensorId{0}, TensorId{77}, kNone}) {
+    EXPECT_EQ(builder.dtype(x), DType{});
+    EXPECT_TRUE(builder.shape(x).empty());
+    EXPECT_EQ(builder.tensor_text(x), "no tensor " + std::to_string(x));
+    EXPECT_TRUE(builder.constant_value(x).is_null());
+  }
+}
+
 TEST(Builder, ErrorsNameTheNode) {
   GraphBuilder builder;
   const TensorId x = builder.input("x", DType::kF32, Shape{2}).value();

@@ -263,6 +263,29 @@ TEST_F(RegistryTest, AbiRangeOfTheManifestIsHeeded) {
   EXPECT_EQ(story(*open()), (Story{"toy.json: failed negotiate negotiate.incompatible"}));
 }
 
+TEST_F(RegistryTest, AnotherAbiStandsInNobodysWay) {
+  const std::string future = ",\"abi\":{\"min\":\"2.0\",\"max\":\"2.1\"}";
+  const auto variant = [](int rank) {
+    return ",\"variant\":{\"group\":\"org.test.toy\",\"rank\":" + std::to_string(rank) + "}";
+  };
+  world_.install(folder_, "toy", "org.test.toy", variant(10));
+  world_.write(folder_ / "a-duplicate.json", manifest_text("org.test.toy", "toy.so", future));
+  fs::copy_file(fixture_library("toy"), folder_ / "b-variant.so");
+  world_.write(folder_ / "b-variant.json", manifest_text("org.test.toy", "b-variant.so", variant(20) + future));
+  EXPECT_EQ(story(*open()),
+            (Story{"a-duplicate.json: failed negotiate negotiate.incompatible",
+                   "b-variant.json: failed negotiate negotiate.incompatible", "toy.json: active active ok"}));
+}
+
+TEST_F(RegistryTest, KnownCpuFeaturesAreNotTakenForSlips) {
+  world_.install(folder_, "toy", "org.test.toy", ",\"requires\":{\"cpu\":[\"avx2\",\"avx512g\"]}");
+  options_.cpu_features = CpuFeatures({});
+  const auto registry = open();
+  const std::string& message = registry->reports()[0].message;
+  EXPECT_EQ(message.find("did you mean 'avx2'"), std::string::npos) << message;
+  EXPECT_NE(message.find("did you mean 'avx512"), std::string::npos) << message;
+}
+
 TEST_F(RegistryTest, OptionsReachThePlugin) {
   world_.install(folder_, "toy", "org.test.toy", ",\"options\":{\"name\":\"default\",\"size\":{\"bytes\":1}}");
   options_.plugin_options["org.test.toy"] = parse_json(R"({"size":{"bytes":64}})", "test").value();

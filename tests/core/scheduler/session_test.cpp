@@ -123,6 +123,15 @@ TEST(Session, GraphWithoutNodes) {
   EXPECT_EQ(list_of(*session->output("turned")), (std::vector<int32_t>{9, 6, 8, 5, 7, 4}));
 }
 
+TEST(Session, NullGraphsAndDevicesAreErrors) {
+  FakeRuntime runtime(R"({"devices": 1})");
+  GraphBuilder builder;
+  const TensorId x = builder.input("x", DType::kI32, kShape).value();
+  ASSERT_TRUE(builder.output(x, "y").ok());
+  EXPECT_EQ(Session::prepare(*runtime, nullptr).status().code(), Code::invalid_argument);
+  EXPECT_EQ(Session::prepare(*runtime, builder.finish().value(), {nullptr}).status().code(), Code::invalid_argument);
+}
+
 TEST(Session, WrongInputsAndOutputsAreNamed) {
   FakeRuntime runtime(R"({"devices": 1})");
   GraphBuilder builder;

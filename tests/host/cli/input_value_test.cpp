@@ -41,6 +41,18 @@ TEST(InputValue, NumbersTakeTheShapeTheyAreWrittenIn) {
   EXPECT_EQ(value_text(make_input(DType::kI64, {}), "one"), "usage");
 }
 
+TEST(InputValue, ShapesAreCheckedBeforeAnythingIsMadeOfThem) {
+  const OnnxInput fixed = make_input(DType::kF32, {1, 24});
+  for (const char* text : {"shape:1,99999999999999", "random:1,99999999999999", "zeros:1", "shape:"}) {
+    const auto value = parse_input_value(fixed, {}, text);
+    ASSERT_FALSE(value.ok()) << text;
+    EXPECT_NE(value.status().message().find("[1, 24]"), std::string::npos) << value.status().message();
+  }
+  const auto value = parse_input_value(make_input(DType::kF32, {-1}), {}, "shape:99999999999999");
+  ASSERT_FALSE(value.ok());
+  EXPECT_EQ(value.status().code(), Code::resource_exhausted) << "more than any machine has";
+}
+
 TEST(InputValue, APlainNumberFitsAnyInputOfOneElement) {
   EXPECT_EQ(value_text(make_input(DType::kI64, {}), "16000"), "i64 []");
   EXPECT_EQ(value_text(make_input(DType::kI64, {1}), "16000"), "i64 [1]");

@@ -54,6 +54,7 @@ class Run(Models):
         outcome = self.run_world("run", self.model, "--input", "x=[[1, -2]]", "--repeat", "3")
         self.assertEqual(outcome.code, OK, str(outcome))
         self.assertIn("over 3 runs", outcome.out)
+        self.assertIn("2 nodes, 1 split, 0 copies of", outcome.out)
         self.assertIn("f32 [1, 2]", outcome.out)
         result = self.run_world("run", self.model, "--input", "x=[[1, -2]]", "--repeat", "3", "--json").json()
         self.assertEqual(result["runs"], 3)

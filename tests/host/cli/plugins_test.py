@@ -66,6 +66,35 @@ class Plugins(ProgramTest):
         self.assertIn("elf.truncated", text.out)
         self.assertEqual(len(text.out.splitlines()), 1 + len(listed.json()), "a heading, and one line a candidate")
 
+    def test_hostile_names_neither_break_lines_nor_reach_the_terminal(self):
+        self.add_cpu()
+        (self.plugins / "red\x1b[31m\nname.json").write_text("{")
+        (self.plugins / "long.json").write_text(MANIFEST.replace("org.example.broken", "o" * 100000))
+        listed = self.run_program("plugins", "--json").json()
+        text = self.run_program("plugins")
+        self.assertNotIn("\x1b", text.out)
+        self.assertEqual(len(text.out.splitlines()), 1 + len(listed))
+        self.assertLess(max(map(len, text.out.splitlines())), 1000)
+
+    def test_a_requested_path_that_fails_is_told_at_once(self):
+        self.add_cpu()
+        missing = self.folder / "none"
+        outcome = self.run_program("--plugin-path", missing, "devices")
+        self.assertEqual(outcome.code, OK, str(outcome))
+        self.assertEqual(len(outcome.err.splitlines()), 1, str(outcome))
+        self.assertIn(str(missing), outcome.err)
+
+    def test_a_variable_without_folders_is_named(self):
+        self.assert_fails(self.run_program("devices", path=":::"), PROBLEMS, "BACKPLANE_PLUGIN_PATH")
+
+    def test_lost_output_is_a_failure(self):
+        self.add_cpu()
+        for arguments in (["devices"], ["plugins", "--json"], ["--help"]):
+            with open("/dev/full", "w") as full:
+                outcome = self.run_program(*arguments, stdout=full)
+            self.assertEqual(outcome.code, PROBLEMS, f"{arguments}: {outcome}")
+            self.assertIn("cannot write to the standard output: No space left", outcome.err)
+
     def test_only_broken_plugins_point_to_the_explanation(self):
         (self.plugins / "syntax.json").write_text("{")
         self.assert_fails(self.run_program("devices"), PROBLEMS, "backplane plugins")
@@ -83,11 +112,15 @@ class Usage(ProgramTest):
     def test_wrong_command_lines(self):
         for arguments in ([], ["fly"], ["devices", "--fly"], ["run"], ["plan", "x.onnx", "--format", "xml"],
                           ["run", "x.onnx", "--repeat", "0"], ["run", "x.onnx", "--atol", "-1"],
+                          ["run", "x.onnx", "--atol", "nan"], ["run", "x.onnx", "--rtol", "inf"],
+                          ["run", "x.onnx", "--compare", ""], ["run", "x.onnx", "--output", ""],
+                          ["run", "x.onnx", "--device", ""], ["--plugin-path", "", "devices"],
                           ["--log", "loud", "devices"]):
             outcome = self.run_program(*arguments)
-            self.assertEqual(outcome.code, USAGE, f"{arguments}: {outcome}")
-            self.assertEqual(outcome.out, "")
-            self.assertNotEqual(outcome.err, "")
+            self.assert_fails(outcome, USAGE)
+
+    def test_an_unknown_verb_is_named_and_the_known_ones_are_listed(self):
+        self.assert_fails(self.run_program("device"), USAGE, "'device'", "did you mean 'devices'", "plugins, plan, run")
 
     def test_help_and_version(self):
         for arguments in (["--help"], ["run", "--help"], ["--version"]):

@@ -35,11 +35,11 @@ class ProgramTest(unittest.TestCase):
         self.plugins = self.folder / "plugins.d"
         self.plugins.mkdir()
 
-    def run_program(self, *arguments, path=None):
+    def run_program(self, *arguments, path=None, stdout=subprocess.PIPE):
         environment = {k: v for k, v in os.environ.items() if not k.startswith("BACKPLANE_")}
         environment["BACKPLANE_PLUGIN_PATH"] = str(path or self.plugins)
         return Outcome(subprocess.run([PROGRAM, *map(str, arguments)], env=environment, text=True, timeout=120,
-                                      stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE))
+                                      stdin=subprocess.DEVNULL, stdout=stdout, stderr=subprocess.PIPE))
 
     def add_cpu(self):
         """Drops the CPU plugin in, and returns the names of its files."""

@@ -17,5 +17,11 @@ TEST(Table, AlignsColumnsByCharacters) {
   EXPECT_EQ(table.to_string(true).rfind("\x1b[1mNAME", 0), 0u);
 }
 
+TEST(Table, EachRowIsOneLineWhateverItHolds) {
+  Table table({"A"});
+  table.add({"x\n\x1b[31my\xff"});
+  EXPECT_EQ(table.to_string(), "A\nx\\x0a\\x1b[31my\\xff\n");
+}
+
 }  // namespace
 }  // namespace backplane::cli

@@ -15,5 +15,11 @@ TEST(TensorFiles, FindsNamesThatKeepTheirColons) {
   EXPECT_EQ(find_tensor_file(folder, "../wakeword/out-", "39"), "") << "names never leave the folder";
 }
 
+TEST(TensorFiles, FoldersMustBeFolders) {
+  EXPECT_TRUE(check_folder("--compare", BACKPLANE_TEST_DATA "/golden").ok());
+  EXPECT_EQ(check_folder("--compare", BACKPLANE_TEST_DATA "/none").code(), Code::not_found);
+  EXPECT_EQ(check_folder("--compare", BACKPLANE_TEST_DATA "/pixels.png").code(), Code::invalid_argument);
+}
+
 }  // namespace
 }  // namespace backplane::cli

@@ -33,6 +33,14 @@ std::string shape_text(std::span<const int64_t> shape);
 std::string to_lower(std::string_view text);
 // "1.5 MiB"; exact below 1 KiB.
 std::string bytes_text(uint64_t bytes);
+// "1 copy", "2 copies".
+std::string counted(uint64_t count, std::string_view one, std::string_view many);
+// Bytes of the well-formed UTF-8 sequence at the start of `text`, or 0.
+size_t utf8_length(std::string_view text);
+// The text on one line that a terminal shows as it is: control characters and what is not UTF-8 become \xNN.
+std::string printable(std::string_view text);
+// At most `most` bytes of the text, whole characters, and "..." if that is not all.
+std::string shortened(std::string_view text, size_t most);
 // The closest of `candidates` to `word` if it is close enough to be a slip, else "".
 std::string closest_match(std::string_view word, std::span<const std::string> candidates);
 // " (did you mean 'x'?)", or "" when nothing is close.

@@ -57,7 +57,7 @@ class GraphBuilder {
   // x itself if it is dense, else a copy node.
   Result<TensorId> dense(TensorId x);
 
-  // ---- questions
+  // ---- questions; of a tensor that there is not: DType{}, no axes, "no tensor 7", a null tensor
   DType dtype(TensorId x) const;
   std::vector<int64_t> shape(TensorId x) const;
   std::string tensor_text(TensorId x) const;  // "name: f32 [1, 3]"
