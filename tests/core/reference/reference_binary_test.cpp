@@ -73,6 +73,10 @@ TEST(ReferencePow, Integers) {
   EXPECT_EQ(values<int64_t>(output(Op::kPOW, {i64({2}, {9, 2}), f32({2}, {0.5f, -1})})), (I64s{3, 0}));
 }
 
+TEST(ReferencePow, IntegerByFloatSaturates) {
+  EXPECT_EQ(values<uint8_t>(output(Op::kPOW, {u8({2}, {20, 2}), f32({2}, {2, 3})})), (std::vector<uint8_t>{255, 8}));
+}
+
 TEST(ReferencePrelu, SlopeBroadcasts) {
   const HostTensor y = output(Op::kPRELU, {f32({2, 2}, {-1, 2, -3, kNan}), f32({2}, {0.5f, 0.25f})});
   expect_same(values<float>(y), {-0.5f, 2, -1.5f, kNan});

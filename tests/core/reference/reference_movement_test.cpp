@@ -55,6 +55,12 @@ TEST(ReferenceCast, NarrowFloatsRoundToNearestEven) {
             (std::vector<uint16_t>{0x0400, 0x4000}));
 }
 
+TEST(ReferenceCast, ZeroStaysZeroInNarrowFloats) {
+  const HostTensor x = f64({2}, {0.0, -0.0});
+  EXPECT_EQ(values<uint16_t>(output(Op::kCAST, {x}, to(DType::kF16))), (std::vector<uint16_t>{0, 0x8000}));
+  EXPECT_EQ(values<uint16_t>(output(Op::kCAST, {x}, to(DType::kBF16))), (std::vector<uint16_t>{0, 0x8000}));
+}
+
 TEST(ReferenceCast, NarrowFloatsWidenExactly) {
   const HostTensor x = tensor<uint16_t>(DType::kF16, {6}, {0x3C00, 0x8000, 0x0001, 0x03FF, 0xFC00, 0x7E00});
   expect_same(values<float>(output(Op::kCAST, {x}, to(DType::kF32))), {1, -0.f, 0x1p-24f, 0x1.ff8p-15f, -kInf, kNan});
@@ -124,6 +130,10 @@ TEST(ReferenceGather, IndexOutsideIsOutOfRange) {
   EXPECT_EQ(failure(Op::kGATHER, {f32({0}, {}), i64({1}, {0})}), Code::out_of_range);
   const std::string message = evaluate(Op::kGATHER, std::vector{x, i64({2}, {0, 7})}, {}).status().message();
   EXPECT_NE(message.find("index 7"), std::string::npos) << message;
+}
+
+TEST(ReferenceGather, NothingIsReadForAnEmptyResult) {
+  EXPECT_EQ(output(Op::kGATHER, {f32({2, 0}, {}), i64({1}, {7})}).shape(), (Shape{1, 0}));
 }
 
 TEST(ReferenceReverse, Axes) {

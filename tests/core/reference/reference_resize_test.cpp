@@ -7,6 +7,14 @@ AttrList to(I64s sizes, const std::string& mode, const std::string& coordinates 
   return {{BP_ATTR_SIZES, sizes}, {BP_ATTR_MODE, mode}, {BP_ATTR_COORDINATE_MODE, coordinates}};
 }
 
+TEST(ReferenceResize, PytorchHalfPixelLooksAtTheRoundedLength) {
+  const AttrList attrs = {{BP_ATTR_SIZES, I64s{1}},
+                          {BP_ATTR_SCALES, F64s{0.75}},
+                          {BP_ATTR_MODE, std::string("linear")},
+                          {BP_ATTR_COORDINATE_MODE, std::string("pytorch_half_pixel")}};
+  EXPECT_EQ(values<float>(output(Op::kRESIZE, {f32({2}, {3, 7})}, attrs)), (std::vector<float>{3}));
+}
+
 TEST(ReferenceResize, NearestRepeatsAndSkips) {
   const int64_t big = (int64_t{1} << 53) + 1;
   EXPECT_EQ(values<int64_t>(output(Op::kRESIZE, {i64({2}, {big, 2})}, to({4}, "nearest"))), (I64s{big, big, 2, 2}));

@@ -8,6 +8,11 @@ std::vector<float> apply(Op op, std::vector<float> x, const AttrList& attrs = {}
   return values<float>(output(op, {f32({count}, std::move(x))}, attrs));
 }
 
+TEST(ReferenceShrink, FractionalSumOfIntegersTruncatesAndWraps) {
+  EXPECT_EQ(values<uint8_t>(output(Op::kSHRINK, {u8({3}, {48, 1, 0})}, {{BP_ATTR_BIAS, 2.5}})),
+            (std::vector<uint8_t>{45, 255, 0}));
+}
+
 TEST(ReferenceUnary, SignsAndMagnitudes) {
   expect_same(apply(Op::kABS, {-1.5f, -0.f, -kInf, kNan}), {1.5f, 0, kInf, kNan});
   expect_same(apply(Op::kNEG, {1, -0.f, kInf, kNan}), {-1, 0, -kInf, kNan});

@@ -200,6 +200,22 @@ TEST(BinaryTest, PowOfMixedTypes) {
   exponent.output(BP_TYPE_F64, {2}).expect({{2.25, 0.5}});
 }
 
+TEST(BinaryTest, PowKeepsTheDigitsOfAWiderExponent) {
+  const double odd = 16777217;  // 2^24 + 1, no f32
+  KernelCase integer(BP_OP_POW);
+  integer.input(TestTensor(BP_TYPE_F32, {2}, {-1, -2})).input(TestTensor(BP_TYPE_I64, {2}, {odd, odd}));
+  integer.output(BP_TYPE_F32, {2}).expect({{-1, -std::numeric_limits<double>::infinity()}});
+  KernelCase real(BP_OP_POW);
+  real.input(TestTensor(BP_TYPE_F32, {1}, {-1})).input(TestTensor(BP_TYPE_F64, {1}, {odd}));
+  real.output(BP_TYPE_F32, {1}).expect({{-1}});
+}
+
+TEST(BinaryTest, PowOfIntegerByFloatSaturates) {
+  KernelCase c(BP_OP_POW);
+  c.input(TestTensor(BP_TYPE_U16, {2}, {300, 2})).input(TestTensor(BP_TYPE_F32, {2}, {2, 3}));
+  c.output(BP_TYPE_U16, {2}).expect({{65535, 8}});
+}
+
 TEST(BinaryTest, Refusals) {
   KernelCase types(BP_OP_ADD);
   types.input(TestTensor(BP_TYPE_F32, {1})).input(TestTensor(BP_TYPE_F64, {1})).output(BP_TYPE_F32, {1});

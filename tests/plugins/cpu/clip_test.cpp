@@ -28,6 +28,13 @@ TEST(ClipTest, UpperBoundWinsAndNanStays) {
   c.expect({{1, 1, std::nan("")}});
 }
 
+TEST(ClipTest, BoundThatIsNanMakesAllNan) {
+  const TestTensor nan(BP_TYPE_F32, {}, {std::nan("")});
+  KernelCase c(BP_OP_CLIP);
+  c.input(TestTensor(BP_TYPE_F32, {2}, {0, 5})).absent().input(nan).output(BP_TYPE_F32, {2});
+  c.expect({{std::nan(""), std::nan("")}});
+}
+
 TEST(ClipTest, RefusesBoundsThatAreNotScalar) {
   KernelCase c(BP_OP_CLIP);
   c.input(TestTensor(BP_TYPE_F32, {2})).input(TestTensor(BP_TYPE_F32, {2})).output(BP_TYPE_F32, {2});

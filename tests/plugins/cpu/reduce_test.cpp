@@ -138,7 +138,14 @@ TEST(ReduceTest, OverNothingGivesTheIdentity) {
   run(BP_OP_REDUCE_MEAN, BP_TYPE_F32, std::nan(""));
   run(BP_OP_REDUCE_MEAN, BP_TYPE_I32, 0);
   run(BP_OP_REDUCE_LOG_SUM, BP_TYPE_F32, -kInf);
+  run(BP_OP_REDUCE_LOG_SUM, BP_TYPE_I16, -32768);  // -inf, cast
   run(BP_OP_REDUCE_LOG_SUM_EXP, BP_TYPE_F32, -kInf);
+}
+
+TEST(ReduceTest, NormOfIntegersSaturates) {
+  KernelCase c(BP_OP_REDUCE_L2);
+  c.input(TestTensor(BP_TYPE_I8, {2}, {120, 120})).output(BP_TYPE_I8, {1}).attr(BP_ATTR_AXES, std::vector<int64_t>{0});
+  c.expect({{127}});
 }
 
 TEST(ReduceTest, NanAndOverflow) {

@@ -53,7 +53,7 @@ TEST(ResizeTest, LinearAlignCorners) {
   c.attr(BP_ATTR_MODE, "linear")
       .attr(BP_ATTR_COORDINATE_MODE, "align_corners")
       .attr(BP_ATTR_SCALES, Scales{1, 1, 0.6, 0.6});
-  c.expect({{1, 4}}, {1e-6, 0});
+  c.expect({{1, 1 + 3 / 1.4}}, {1e-6, 0});  // the output's length is 4 * 0.6, not rounded
 }
 
 TEST(ResizeTest, CubicDownsample) {
@@ -76,6 +76,14 @@ TEST(ResizeTest, CubicExcludeOutside) {
   c.attr(BP_ATTR_CUBIC_COEFF_A, -0.5).attr(BP_ATTR_EXCLUDE_OUTSIDE, 1);
   c.expect({{1.36812675, 2.6695014, 4.0133367, 6.57362535, 7.875, 9.2188353, 11.94896657, 13.25034122, 14.59417652}},
            {1e-6, 0});
+}
+
+TEST(ResizeTest, WideIntegersAreInterpolated) {
+  for (const uint32_t type : {BP_TYPE_I64, BP_TYPE_U64}) {
+    KernelCase c(BP_OP_RESIZE);
+    c.input(TestTensor(type, {2}, {2, 10})).output(type, {4}).attr(BP_ATTR_MODE, "linear");
+    c.expect({{2, 4, 8, 10}});
+  }
 }
 
 TEST(ResizeTest, CropAndResizeExtrapolates) {

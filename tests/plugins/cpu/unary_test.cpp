@@ -66,7 +66,7 @@ const std::vector<UnaryOp>& float_ops() {
       {BP_OP_SOFTPLUS, softplus, -80, 80, 6},
       {BP_OP_SOFTSIGN, [](double x) { return x / (1 + std::fabs(x)); }, -50, 50},
       {BP_OP_MISH, [](double x) { return x * std::tanh(softplus(x)); }, -80, 80, 8},
-      {BP_OP_THRESHOLDED_RELU, [](double x) { return x <= 1 ? 0 : x; }, -3, 3, 0},
+      {BP_OP_THRESHOLDED_RELU, [](double x) { return x > 1 ? x : 0; }, -3, 3, 0},
       {BP_OP_SHRINK, [](double x) { return x < -0.5 || x > 0.5 ? x : 0; }, -3, 3, 0},
   };
   return ops;
@@ -144,8 +144,8 @@ TEST(UnaryTest, SpecialValues) {
                                                  : x; }},
       {BP_OP_ELU, [](double x) { return x < 0 ? std::expm1(x) : x; }},
       {BP_OP_HARD_SIGMOID, [](double x) { return clamp01(0.2 * x + 0.5); }},
-      {BP_OP_THRESHOLDED_RELU, [](double x) { return x <= 1 ? 0 : x; }},
-      {BP_OP_SHRINK, [](double x) { return x < -0.5 || x > 0.5 || std::isnan(x) ? x : 0; }},
+      {BP_OP_THRESHOLDED_RELU, [](double x) { return x > 1 ? x : 0; }},
+      {BP_OP_SHRINK, [](double x) { return x < -0.5 || x > 0.5 ? x : 0; }},
       {BP_OP_SQRT, [](double x) { return std::sqrt(x); }},
       {BP_OP_RECIPROCAL, [](double x) { return static_cast<float>(1 / x); }},
   };
@@ -209,6 +209,12 @@ TEST(UnaryTest, IntegersWrap) {
   neg.input(TestTensor(BP_TYPE_U8, {2}, {1, 0})).output(BP_TYPE_U8, {2}).expect({{255, 0}});
   KernelCase flip(BP_OP_BITWISE_NOT);
   flip.input(TestTensor(BP_TYPE_U16, {2}, {1, 0})).output(BP_TYPE_U16, {2}).expect({{65534, 65535}});
+}
+
+TEST(UnaryTest, ShrinkOfIntegersTruncatesAFractionalSum) {
+  KernelCase c(BP_OP_SHRINK);
+  c.input(TestTensor(BP_TYPE_U8, {3}, {48, 1, 0})).output(BP_TYPE_U8, {3}).attr(BP_ATTR_BIAS, 2.5);
+  c.expect({{45, 255, 0}});
 }
 
 TEST(UnaryTest, TestsOfFloats) {
