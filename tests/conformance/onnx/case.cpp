@@ -2,6 +2,7 @@
 
 #include <onnx/onnx_pb.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -19,6 +20,12 @@ namespace fs = std::filesystem;
 
 Outcome failed(std::string why) { return {Verdict::failed, std::move(why)}; }
 Outcome unsupported(std::string why) { return {Verdict::unsupported, std::move(why)}; }
+
+// Cases of ONNX 1.12 whose data is wrong: the first truncates to bf16 where it should round to nearest even, the others
+// give `like` another shape than their model declares.
+constexpr std::string_view kFaultyData[] = {
+    "test_cast_FLOAT_to_BFLOAT16", "test_castlike_BFLOAT16_to_FLOAT", "test_castlike_BFLOAT16_to_FLOAT_expanded",
+    "test_castlike_FLOAT_to_BFLOAT16", "test_castlike_FLOAT_to_BFLOAT16_expanded"};
 
 std::string file_text(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
@@ -107,6 +114,9 @@ Outcome run_model(Runtime& runtime, const OnnxModel& model, const std::map<std::
 }  // namespace
 
 Outcome run_case(Runtime& runtime, const std::string& folder) {
+  const std::string name = fs::path(folder).filename().string();
+  if (std::find(std::begin(kFaultyData), std::end(kFaultyData), name) != std::end(kFaultyData))
+    return unsupported("the test data is wrong");
   const std::string path = (fs::path(folder) / "model.onnx").string();
   const fs::path data = fs::path(folder) / "test_data_set_0";
   const auto values = read_tensors(data, "input");
