@@ -40,7 +40,6 @@ class Judge {
     for_each(&Judge::check_cpu);
     for_each(&Judge::check_abi);
     choose_variants(candidates_);
-    for_each(&Judge::shadow_duplicates);
   }
 
  private:
@@ -58,14 +57,11 @@ class Judge {
   void check_library(Candidate& candidate);
   void check_cpu(Candidate& candidate);
   void check_abi(Candidate& candidate);
-  void shadow_duplicates(Candidate& candidate);
 
   std::vector<Candidate>& candidates_;
   const PluginFilter& filter_;
   const CpuFeatures& cpu_;
-  std::set<FileIdentity> named_;                   // libraries that a manifest names, for whatever platform
-  std::map<std::string, std::string> ids_;         // plugin id -> the manifest that has it
-  std::map<FileIdentity, std::string> libraries_;  // library -> the manifest that has it
+  std::set<FileIdentity> named_;  // libraries that a manifest names, for whatever platform
 };
 
 void Judge::parse(Candidate& candidate) {
@@ -152,21 +148,6 @@ void Judge::check_abi(Candidate& candidate) {
                                      "negotiate.incompatible"));
 }
 
-void Judge::shadow_duplicates(Candidate& candidate) {
-  const std::string& path = candidate.report.requested;
-  const auto [same_id, new_id] = ids_.emplace(candidate.manifest->id, path);
-  if (!new_id)
-    return candidate.stop(LoadStage::shadowed, LoadOutcome::skipped,
-                          failed_precondition(cat("'", same_id->second, "' has the same plugin id, '",
-                                                  candidate.manifest->id, "', and comes first"),
-                                              "plugin.duplicate-id"));
-  const auto [same_library, new_library] = libraries_.emplace(*candidate.library, path);
-  if (!new_library)
-    candidate.stop(LoadStage::shadowed, LoadOutcome::skipped,
-                   failed_precondition(cat("'", same_library->second, "' names the same library and comes first"),
-                                       "library.duplicate"));
-}
-
 // How to get the dependency that the loader's text complains of, if the manifest knows.
 std::string dependency_hint(const Manifest& manifest, const std::string& message) {
   for (const ManifestDependency& dependency : manifest.dependencies)
@@ -195,6 +176,7 @@ Registry::Registry(RegistryOptions options, const Logger& log, Workers& workers)
       discover(search_path({options_.plugin_paths, options_.search_system, options_.environment}));
   Judge(candidates, filter, cpu).judge();
   for (Candidate& candidate : candidates) {
+    if (!candidate.stopped) shadow_duplicate(candidate);
     if (!candidate.stopped) load(candidate);
     log_report(log_, candidate.report);
     reports_.push_back(std::move(candidate.report));
@@ -204,6 +186,23 @@ Registry::Registry(RegistryOptions options, const Logger& log, Workers& workers)
 // The last opened is closed first.
 Registry::~Registry() {
   while (!plugins_.empty()) plugins_.pop_back();
+}
+
+// Only what is active shadows: a candidate that failed must not take an id or a library from one that works.
+void Registry::shadow_duplicate(Candidate& candidate) {
+  const CandidateTimer timer(candidate.report);
+  for (const Active& active : active_) {
+    const std::string first = cat("'", active.manifest, "'");
+    if (active.plugin_id == candidate.manifest->id)
+      return candidate.stop(
+          LoadStage::shadowed, LoadOutcome::skipped,
+          failed_precondition(cat(first, " has the same plugin id, '", active.plugin_id, "', and comes first"),
+                              "plugin.duplicate-id"));
+    if (active.library == *candidate.library)
+      return candidate.stop(
+          LoadStage::shadowed, LoadOutcome::skipped,
+          failed_precondition(cat(first, " names the same library and comes first"), "library.duplicate"));
+  }
 }
 
 void Registry::load(Candidate& candidate) {
@@ -224,6 +223,7 @@ void Registry::load(Candidate& candidate) {
   candidate.report.message = cat("version ", (*plugin)->version());
   candidate.report.device_count = static_cast<uint32_t>((*plugin)->devices().size());
   plugins_.push_back(std::move(*plugin));
+  active_.push_back({candidate.manifest->id, *candidate.library, candidate.report.requested});
 }
 
 void Registry::reject(const Plugin& plugin, const Status& status) {

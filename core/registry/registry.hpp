@@ -1,7 +1,8 @@
 // Registry: finds plugins, judges them, and opens those that may and can run here.
 //
-// Every file found leaves one report, and what happens to one file never depends on the failure of another. Plugins
-// are called with no lock held. Thread safety: const functions from any thread; reject is serialised by the caller.
+// Every file found leaves one report, and the failure of one file takes nothing from another: only what is active
+// shadows a later file of the same id or library. Plugins are called with no lock held. Thread safety: const functions
+// from any thread; reject is serialised by the caller.
 #pragma once
 
 #include <map>
@@ -19,6 +20,7 @@
 #include "cpu_features.hpp"
 #include "host_services.hpp"
 #include "plugin.hpp"
+#include "regular_file.hpp"
 
 namespace backplane {
 
@@ -51,6 +53,14 @@ class Registry {
   HostServices& host() { return host_; }
 
  private:
+  // What a file that is active keeps later ones from taking.
+  struct Active {
+    std::string plugin_id;
+    FileIdentity library;
+    std::string manifest;
+  };
+
+  void shadow_duplicate(Candidate& candidate);
   void load(Candidate& candidate);
 
   RegistryOptions options_;
@@ -58,6 +68,7 @@ class Registry {
   HostServices host_;
   std::vector<LoadReport> reports_;
   std::vector<std::unique_ptr<Plugin>> plugins_;
+  std::vector<Active> active_;
 };
 
 }  // namespace backplane

@@ -246,6 +246,18 @@ TEST_F(RegistryTest, EarlierIdAndEarlierLibraryWin) {
                                    "same.json: skipped shadowed library.duplicate"}));
 }
 
+TEST_F(RegistryTest, AFailedManifestKeepsNeitherIdNorLibrary) {
+  world_.write(folder_ / "a-wrong-id.json", manifest_text("org.test.other", "toy.so"));
+  fs::copy_file(fixture_library("toy_no_entry"), folder_ / "b.so");
+  world_.write(folder_ / "b-broken.json", manifest_text("org.test.toy", "b.so"));
+  world_.install(folder_, "toy");
+  const Story found = story(*open());
+  ASSERT_EQ(found.size(), 3u);
+  EXPECT_TRUE(found[0].starts_with("a-wrong-id.json: failed")) << found[0];
+  EXPECT_TRUE(found[1].starts_with("b-broken.json: failed")) << found[1];
+  EXPECT_EQ(found[2], "toy.json: active active ok");
+}
+
 TEST_F(RegistryTest, LibraryOfALinkedManifestLiesBesideTheRealOne) {
   world_.install(world_.folder("real"), "toy");
   fs::create_symlink(world_.root() / "real" / "toy.json", folder_ / "link.json");
