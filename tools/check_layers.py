@@ -34,6 +34,7 @@ for _layer in ("base", "graph", "reference", "registry", "runtime", "scheduler")
 THIRD_PARTY = [
     (r"boost/", ["core/registry/library.cpp"]),
     (r"nlohmann/", ["core/base/json.cpp", "host/"]),
+    (r"nettle/", ["core/base/sha256.cpp"]),
     (r"spdlog/", ["core/base/log.cpp", "host/"]),
     (r"CLI/", ["host/"]),
     (r"onnx/|google/protobuf/|.*\.pb\.h$", ["host/"]),

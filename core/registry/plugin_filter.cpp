@@ -37,10 +37,10 @@ const std::string* find_match(const std::vector<std::string>& globs, const std::
 }  // namespace
 
 PluginFilter::PluginFilter(const Environment& environment) {
-  const auto select = environment(kSelect);
+  const auto select = environment.get(kSelect);
   selecting_ = select && !select->empty();
   select_ = read_globs(select.value_or(""));
-  disable_ = read_globs(environment(kDisable).value_or(""));
+  disable_ = read_globs(environment.get(kDisable).value_or(""));
 }
 
 Status PluginFilter::check(const std::string& plugin_id, const std::string& file_name) const {

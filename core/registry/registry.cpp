@@ -9,9 +9,9 @@
 #include "backplane/registry/search_path.hpp"
 #include "candidate.hpp"
 #include "discovery.hpp"
-#include "elf.hpp"
 #include "manifest.hpp"
 #include "plugin_filter.hpp"
+#include "shared_object.hpp"
 #include "variant.hpp"
 
 namespace backplane {
@@ -122,7 +122,7 @@ void Judge::check_library(Candidate& candidate) {
   if (report.real_path == core_library_path())
     return candidate.stop(LoadStage::arch, LoadOutcome::failed,
                           failed_precondition("the manifest names the core library itself", "library.self"));
-  const Status status = check_shared_object(*file).with_context(report.real_path);
+  const Status status = SharedObject::read(*file).status().with_context(report.real_path);
   if (!status.ok())
     candidate.stop(LoadStage::arch, LoadOutcome::failed, status,
                    status.id() == "elf.truncated" ? "copy the library again, in full" : "");
@@ -169,7 +169,6 @@ void log_report(const Logger& log, const LoadReport& report) {
 
 Registry::Registry(RegistryOptions options, const Logger& log, Workers& workers)
     : options_(std::move(options)), log_(log), host_(log, workers, options_.on_device_event) {
-  if (!options_.environment) options_.environment = process_environment();
   const CpuFeatures cpu = options_.cpu_features ? *options_.cpu_features : CpuFeatures::detect();
   const PluginFilter filter = options_.search_system ? PluginFilter(options_.environment) : PluginFilter();
   std::vector<Candidate> candidates =

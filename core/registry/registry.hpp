@@ -29,7 +29,7 @@ struct Candidate;
 struct RegistryOptions {
   std::vector<std::string> plugin_paths;  // as RuntimeOptions
   bool search_system = true;
-  Environment environment;                     // null = the process environment
+  Environment environment;
   std::optional<CpuFeatures> cpu_features;     // none = this processor's
   std::map<std::string, Json> plugin_options;  // by plugin id: objects over the manifests' defaults
   DeviceEventFn on_device_event;

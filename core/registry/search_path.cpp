@@ -37,8 +37,8 @@ class PathBuilder {
   }
   // $NAME/backplane/plugins.d, by default in `fallback` below the home folder.
   void add_home(const std::string& name, std::string_view fallback) {
-    const std::string root = environment_(name).value_or("");
-    const std::string home = environment_("HOME").value_or("");
+    const std::string root = environment_.get(name).value_or("");
+    const std::string home = environment_.get("HOME").value_or("");
     if (!root.empty())
       add(cat("env:", name), root, kFolder);
     else if (!home.empty())
@@ -72,17 +72,17 @@ std::vector<SearchEntry> search_path(const SearchOptions& options) {
     path.add("api", error ? entry : absolute.string(), "", true);
   }
   if (!options.search_system) return path.take();
-  if (const auto replacement = options.environment(kReplace)) {
+  if (const auto replacement = options.environment.get(kReplace)) {
     path.add_list(*replacement, cat("env:", kReplace), "", true);
     return path.take();
   }
-  path.add_list(options.environment(kAdd).value_or(""), cat("env:", kAdd), "", true);
+  path.add_list(options.environment.get(kAdd).value_or(""), cat("env:", kAdd), "", true);
   path.add_home("XDG_CONFIG_HOME", ".config");
   path.add_home("XDG_DATA_HOME", ".local/share");
   if (const std::string core = core_library_path(); !core.empty())
     path.add("beside-core", std::filesystem::path(core).parent_path().string(), kFolder);
   path.add("etc", "/etc", kFolder);
-  const std::string data = options.environment("XDG_DATA_DIRS").value_or("");
+  const std::string data = options.environment.get("XDG_DATA_DIRS").value_or("");
   path.add_list(data.empty() ? "/usr/local/share:/usr/share" : data, "env:XDG_DATA_DIRS", kFolder, false);
   path.add("libdir", BACKPLANE_LIBDIR, kFolder);
   return path.take();

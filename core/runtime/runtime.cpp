@@ -73,7 +73,7 @@ void Runtime::State::open_registry(RuntimeOptions options) {
   RegistryOptions own;
   own.plugin_paths = std::move(options.plugin_paths);
   own.search_system = options.search_system;
-  own.environment = std::move(options.environment);
+  own.environment = options.environment ? std::move(*options.environment) : Environment::process();
   own.host_name = std::move(options.host_name);
   own.on_device_event = [log = logger](const std::string& plugin_id, bp_device*, uint32_t what, const Status& reason) {
     log->write(LogLevel::warn, plugin_id,

@@ -53,7 +53,7 @@ Status no_devices(const Runtime& runtime, const CommonArguments& arguments) {
     return failed_precondition(cat("no devices: ", counted(count, "plugin candidate", "plugin candidates"),
                                    " found, none of use; `backplane plugins` says why"));
   std::vector<std::string> places;
-  for (const SearchEntry& entry : search_path({arguments.plugin_paths, true, process_environment()}))
+  for (const SearchEntry& entry : search_path({arguments.plugin_paths, true, Environment::process()}))
     places.push_back(entry.path);
   if (places.empty())
     return failed_precondition("no devices: BACKPLANE_PLUGIN_PATH is set and names no folder; unset it or name one");

@@ -1,16 +1,52 @@
-// Environment: how the registry reads environment variables, so that tests and applications can supply their own.
+// Environment: the environment variables that the loader heeds, as a value, so that tests and applications can supply
+// their own.
+//
+// A process with raised privileges (AT_SECURE: setuid, setgid, file capabilities) must not be led by its caller's
+// variables: get() then answers only for those that can do no harm. Thread safety: a value.
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
+#include <vector>
+
+#include "backplane/registry/notice.hpp"
 
 namespace backplane {
 
-// Returns the value of a variable, or nothing if it is not set. Callable from any thread.
-using Environment = std::function<std::optional<std::string>(const std::string& name)>;
+struct EnvironmentVariable {
+  std::string_view name;
+  std::string_view meaning;
+  bool ignored_when_secure;
+};
 
-// Reads the process' own environment. A process with raised privileges sees no variables: they are its caller's.
-Environment process_environment();
+// Every variable that is heeded, in the order of the documentation. Docs, `doctor` and the privilege test are made from
+// this table.
+std::span<const EnvironmentVariable> environment_variables();
+
+class Environment {
+ public:
+  // Knows no variable.
+  Environment() = default;
+  explicit Environment(std::map<std::string, std::string, std::less<>> variables, bool secure = false)
+      : variables_(std::move(variables)), secure_(secure) {}
+  // A copy of the process' own, and whether it runs with raised privileges.
+  static Environment process();
+
+  // The value, or nothing if it is not set or must be ignored.
+  std::optional<std::string> get(std::string_view name) const;
+  bool secure() const { return secure_; }
+
+  // One notice that names the variables that are set and ignored ("env.ignored"), and one for each BACKPLANE_ variable
+  // that does not exist ("env.unknown").
+  std::vector<Notice> notices() const;
+
+ private:
+  std::map<std::string, std::string, std::less<>> variables_;
+  bool secure_ = false;
+};
 
 }  // namespace backplane

@@ -5,7 +5,6 @@
 // stay mapped). Thread safety: const functions from any thread.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -16,6 +15,7 @@
 #include "backplane/base/log.hpp"
 #include "backplane/base/status.hpp"
 #include "backplane/base/workers.hpp"
+#include "backplane/registry/environment.hpp"
 #include "backplane/registry/load_report.hpp"
 #include "backplane/runtime/device.hpp"
 
@@ -26,8 +26,8 @@ struct RuntimeOptions {
   std::vector<std::string> plugin_paths;
   // False = only plugin_paths; the environment and the folders of the system are not looked at.
   bool search_system = true;
-  // Reads an environment variable; empty = the process environment.
-  std::function<std::optional<std::string>(const std::string& name)> environment;
+  // None = the process' own.
+  std::optional<Environment> environment;
   // Where log lines go; null = nowhere.
   std::shared_ptr<Logger> logger;
   // The pool for CPU work; null = one of the runtime's own. Not owned; outlives the Runtime.

@@ -1,4 +1,4 @@
-#include "registry/elf.hpp"
+#include "registry/shared_object.hpp"
 
 #include <elf.h>
 #include <gtest/gtest.h>
@@ -13,15 +13,15 @@
 namespace backplane {
 namespace {
 
-class Elf : public ::testing::Test {
+class SharedObjectTest : public ::testing::Test {
  protected:
-  Elf() {
+  SharedObjectTest() {
     std::ifstream file(fixture_library("toy"), std::ios::binary);
     image_.assign(std::istreambuf_iterator<char>(file), {});
   }
   std::string check(const std::string& image) {
     const auto path = world_.write(world_.root() / "image.so", image);
-    const Status status = check_shared_object(RegularFile::open(path).value());
+    const Status status = SharedObject::read(RegularFile::open(path).value()).status();
     return status.ok() ? "ok" : status.id();
   }
   // The verdict on the image with its header changed.
@@ -38,23 +38,23 @@ class Elf : public ::testing::Test {
   std::string image_;
 };
 
-TEST_F(Elf, AcceptsALibrary) { EXPECT_EQ(check(image_), "ok"); }
+TEST_F(SharedObjectTest, AcceptsALibrary) { EXPECT_EQ(check(image_), "ok"); }
 
-TEST_F(Elf, RefusesProgramsAndOtherFiles) {
+TEST_F(SharedObjectTest, RefusesProgramsAndOtherFiles) {
   const Result<RegularFile> self = RegularFile::open("/proc/self/exe");
-  EXPECT_EQ(check_shared_object(*self).id(), "elf.pie");
+  EXPECT_EQ(SharedObject::read(*self).status().id(), "elf.pie");
   EXPECT_EQ(check("INPUT ( libfoo.so.1 ) and so on, as a linker script of some length would"), "elf.magic");
   EXPECT_EQ(check(std::string(200, '\0')), "elf.magic");
 }
 
-TEST_F(Elf, RefusesWhatThisProcessCannotRun) {
+TEST_F(SharedObjectTest, RefusesWhatThisProcessCannotRun) {
   EXPECT_EQ(check_header([](Elf64_Ehdr& h) { h.e_ident[EI_CLASS] = ELFCLASS32; }), "elf.class");
   EXPECT_EQ(check_header([](Elf64_Ehdr& h) { h.e_ident[EI_DATA] = ELFDATA2MSB; }), "elf.byte-order");
   EXPECT_EQ(check_header([](Elf64_Ehdr& h) { h.e_machine = EM_S390; }), "elf.machine");
   EXPECT_EQ(check_header([](Elf64_Ehdr& h) { h.e_type = ET_REL; }), "elf.type");
 }
 
-TEST_F(Elf, RefusesHeadersThatPointNowhere) {
+TEST_F(SharedObjectTest, RefusesHeadersThatPointNowhere) {
   EXPECT_EQ(check_header([](Elf64_Ehdr& h) { h.e_phnum = 0; }), "elf.malformed");
   EXPECT_EQ(check_header([](Elf64_Ehdr& h) { h.e_phentsize = 1; }), "elf.malformed");
   EXPECT_EQ(check_header([](Elf64_Ehdr& h) { h.e_phoff = UINT64_MAX - 8; }), "elf.malformed");
@@ -63,7 +63,7 @@ TEST_F(Elf, RefusesHeadersThatPointNowhere) {
   EXPECT_EQ(check_header([](Elf64_Ehdr& h) { h.e_shoff = uint64_t{1} << 62; }), "elf.truncated");
 }
 
-TEST_F(Elf, FindsEveryTruncation) {
+TEST_F(SharedObjectTest, FindsEveryTruncation) {
   for (size_t length = 0; length < 200; ++length) {
     const std::string id = check(image_.substr(0, length));
     EXPECT_EQ(id, "elf.truncated") << length;
@@ -74,7 +74,7 @@ TEST_F(Elf, FindsEveryTruncation) {
 }
 
 // No single wrong byte in the headers may crash the check.
-TEST_F(Elf, SurvivesEveryWrongByteOfTheHeaders) {
+TEST_F(SharedObjectTest, SurvivesEveryWrongByteOfTheHeaders) {
   for (size_t at = 0; at < 64 + 4 * sizeof(Elf64_Phdr); ++at) {
     std::string image = image_;
     image[at] = static_cast<char>(image[at] ^ 0xFF);

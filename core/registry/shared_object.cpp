@@ -1,4 +1,4 @@
-#include "elf.hpp"
+#include "shared_object.hpp"
 
 #include <elf.h>
 
@@ -117,14 +117,16 @@ Status check_segments(const RegularFile& file, const Elf64_Ehdr& header) {
 
 }  // namespace
 
-Status check_shared_object(const RegularFile& file) {
+Result<SharedObject> SharedObject::read(const RegularFile& file) {
   Elf64_Ehdr header;
   BP_TRY(read_identity(file, header));
   BP_TRY(check_header(header));
   BP_TRY(check_within(file, "the program header table", header.e_phoff, uint64_t{header.e_phnum} * sizeof(Elf64_Phdr)));
   BP_TRY(check_segments(file, header));
-  if (header.e_shoff == 0) return {};
-  return check_within(file, "the section header table", header.e_shoff, uint64_t{header.e_shnum} * header.e_shentsize);
+  if (header.e_shoff != 0)
+    BP_TRY(
+        check_within(file, "the section header table", header.e_shoff, uint64_t{header.e_shnum} * header.e_shentsize));
+  return SharedObject();
 }
 
 }  // namespace backplane
