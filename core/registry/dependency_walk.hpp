@@ -1,8 +1,10 @@
 // DependencyWalk: which libraries a library needs, where the system's loader would find them, and why it would not.
 //
 // Follows DT_NEEDED through the rules of ld.so(8): DT_RPATH of the chain (without DT_RUNPATH), LD_LIBRARY_PATH,
-// DT_RUNPATH of the one that asks, /etc/ld.so.cache, the standard folders. Runs no code. Thread safety: serialised by
-// the caller; remembers the files it has read, so one walk object serves many libraries.
+// DT_RUNPATH of the one that asks, /etc/ld.so.cache, the standard folders. It answers for a process that has loaded
+// nothing yet; but a library that this process has mapped already, from wherever, is not missing. The DT_RPATH of the
+// program itself and LD_PRELOAD are not looked at. Runs no code. Thread safety: serialised by the caller; remembers the
+// files it has read, so one walk object serves many libraries, and another one sees what has changed since.
 #pragma once
 
 #include <map>
@@ -19,6 +21,7 @@ struct MissingLibrary {
   std::string soname;
   std::vector<std::string> chain;  // real paths from the library asked about to the one that needs it
   std::string reason;              // one sentence: where was looked, and why a RUNPATH on the way did not help
+  std::string hint;                // what would make it found, if the walk knows; may be empty
 };
 
 struct DependencyClosure {
@@ -29,7 +32,7 @@ struct DependencyClosure {
 
 class DependencyWalk {
  public:
-  explicit DependencyWalk(const Environment& environment);
+  explicit DependencyWalk(const Environment& environment, const std::string& cache_path = "/etc/ld.so.cache");
   ~DependencyWalk();
   DependencyWalk(const DependencyWalk&) = delete;
   DependencyWalk& operator=(const DependencyWalk&) = delete;

@@ -95,9 +95,12 @@ bool is_version(std::string_view text) {
 // Reads one manifest. Every function takes the value and the path of its key.
 class ManifestReader {
  public:
-  ManifestReader(std::string_view file, JsonFault* fault) : file_(file), fault_(fault) {}
+  // `library`: the one that holds the manifest, or "" if that is a file of its own.
+  ManifestReader(std::string_view file, std::string_view library, JsonFault* fault)
+      : file_(file), library_(library), fault_(fault) {}
 
   Result<Manifest> read(const Json& root) {
+    if (is_embedded()) manifest_.libraries.push_back({"", std::string(library_)});
     BP_TRY(read_format_version(root));
     const Key keys[] = {{"$schema", false, &ManifestReader::skip_text},
                         {"file_format_version", true, &ManifestReader::skip_text},
@@ -114,6 +117,10 @@ class ManifestReader {
     Reader read;
   };
 
+  bool is_embedded() const { return !library_.empty(); }
+  Status refuse_embedded(const Json& at, const std::string& path, std::string_view why) {
+    return error(at, "unknown-key", cat("'", path, "' has no place in an embedded manifest: ", why));
+  }
   Status error(const Json& at, std::string_view id, std::string_view message) {
     if (fault_) *fault_ = {at.line(), at.column()};
     return invalid_argument(cat(file_, ":", at.line(), ":", at.column(), ": ", message), cat("manifest.", id));
@@ -187,7 +194,7 @@ class ManifestReader {
     const Key keys[] = {{"id", true, &ManifestReader::read_id},
                         {"display_name", false, &ManifestReader::read_display_name},
                         {"version", false, &ManifestReader::read_version},
-                        {"library_path", true, &ManifestReader::read_library_path},
+                        {"library_path", !is_embedded(), &ManifestReader::read_library_path},
                         {"entry_point", false, &ManifestReader::read_entry_point},
                         {"abi", false, &ManifestReader::read_abi},
                         {"requires", false, &ManifestReader::read_requires},
@@ -215,6 +222,7 @@ class ManifestReader {
     return is_symbol(manifest_.entry_point) ? Status() : bad_value(value, path, "the name of a C function");
   }
   Status read_sha256(const Json& value, const std::string& path) {
+    if (is_embedded()) return refuse_embedded(value, path, "no file can hold its own hash");
     BP_TRY(read_text(value, path, manifest_.sha256));
     return is_sha256(manifest_.sha256) ? Status() : bad_value(value, path, "64 lower-case hexadecimal digits");
   }
@@ -229,6 +237,7 @@ class ManifestReader {
     return {};
   }
   Status read_library_path(const Json& value, const std::string& path) {
+    if (is_embedded()) return refuse_embedded(value, path, "the library is the file that holds it");
     if (!value.is(Json::Kind::object)) {
       if (!value.is(Json::Kind::text)) return expect(value, path, Json::Kind::text, "a string or an object");
       return add_library(value, path, "");
@@ -322,11 +331,21 @@ class ManifestReader {
     return check_options(value, path);
   }
 
-  std::string_view file_;
+  std::string_view file_, library_;
   JsonFault* fault_;
   bool newer_minor_ = false;
   Manifest manifest_;
 };
+
+Result<Manifest> parse(std::string_view text, std::string_view file, std::string_view library, JsonFault* fault) {
+  constexpr std::string_view kJsonPrefix = "json.";
+  JsonLimits limits;
+  limits.max_bytes = kManifestMaxBytes;
+  const Result<Json> json = parse_json(text, file, limits, fault);
+  if (json) return ManifestReader(file, library, fault).read(*json);
+  const Status& status = json.status();
+  return Status(status.code(), status.message(), cat("manifest.", status.id().substr(kJsonPrefix.size())));
+}
 
 }  // namespace
 
@@ -343,13 +362,11 @@ std::string_view current_platform() {
 }
 
 Result<Manifest> parse_manifest(std::string_view text, std::string_view file, JsonFault* fault) {
-  constexpr std::string_view kJsonPrefix = "json.";
-  JsonLimits limits;
-  limits.max_bytes = kManifestMaxBytes;
-  const Result<Json> json = parse_json(text, file, limits, fault);
-  if (json) return ManifestReader(file, fault).read(*json);
-  const Status& status = json.status();
-  return Status(status.code(), status.message(), cat("manifest.", status.id().substr(kJsonPrefix.size())));
+  return parse(text, file, "", fault);
+}
+
+Result<Manifest> parse_embedded_manifest(std::string_view text, std::string_view library, JsonFault* fault) {
+  return parse(text, cat(library, " (embedded manifest)"), library, fault);
 }
 
 Result<std::string> library_path(const Manifest& manifest, std::string_view folder, std::string_view platform) {

@@ -51,6 +51,10 @@ constexpr uint64_t kManifestMaxBytes = 1 << 20;
 // given.
 Result<Manifest> parse_manifest(std::string_view text, std::string_view file, JsonFault* fault = nullptr);
 
+// The same for the text that `library`, an absolute path, holds itself (SharedObject::manifest). It may give neither
+// library_path nor sha256 ("manifest.unknown-key"): `libraries` becomes that one library, for every platform.
+Result<Manifest> parse_embedded_manifest(std::string_view text, std::string_view library, JsonFault* fault = nullptr);
+
 // "1.0" for BP_VERSION(1, 0).
 std::string abi_text(uint32_t version);
 

@@ -20,3 +20,9 @@ string(JSON library GET "${manifest}" plugin library_path)
 if(NOT id STREQUAL "org.example.hello" OR NOT library STREQUAL "libhello.so")
   message(FATAL_ERROR "hello.json names id '${id}' and library '${library}'")
 endif()
+
+# The project enables C++ only, so the generated source that embeds the manifest must be C++.
+file(STRINGS "${SCRATCH}/build/libhello.so" embedded REGEX "\"id\": \"org.example.hello\"")
+if(NOT embedded)
+  message(FATAL_ERROR "libhello.so holds no manifest")
+endif()

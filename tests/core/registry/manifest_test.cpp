@@ -187,5 +187,38 @@ TEST_F(ManifestSchema, ItsExampleParses) {
   EXPECT_TRUE(manifest.ok()) << manifest.status().message();
 }
 
+std::string embedded_text(const std::string& more = "") {
+  return R"({"file_format_version": "1.0", "plugin": {"id": "org.test.embedded")" + more + "}}";
+}
+
+TEST(EmbeddedManifest, NamesTheLibraryThatHoldsIt) {
+  const Result<Manifest> manifest = parse_embedded_manifest(embedded_text(), "/plugins/p.so");
+  ASSERT_TRUE(manifest.ok()) << manifest.status().message();
+  EXPECT_EQ(manifest->id, "org.test.embedded");
+  ASSERT_EQ(manifest->libraries.size(), 1u);
+  EXPECT_EQ(manifest->libraries[0].platform, "");
+  EXPECT_EQ(library_path(*manifest, "/elsewhere", "linux-any").value(), "/plugins/p.so");
+}
+
+TEST(EmbeddedManifest, GivesNeitherPathNorHash) {
+  JsonFault fault;
+  const Status path =
+      parse_embedded_manifest(embedded_text(R"(, "library_path": "p.so")"), "/plugins/p.so", &fault).status();
+  EXPECT_EQ(path.id(), "manifest.unknown-key");
+  EXPECT_NE(path.message().find("/plugins/p.so (embedded manifest):1:"), std::string::npos) << path.message();
+  EXPECT_NE(path.message().find("'plugin.library_path' has no place in an embedded manifest"), std::string::npos);
+  EXPECT_EQ(fault.line, 1u);
+  const std::string hash(64, 'a');
+  EXPECT_EQ(parse_embedded_manifest(embedded_text(", \"sha256\": \"" + hash + "\""), "/p.so").status().id(),
+            "manifest.unknown-key");
+}
+
+TEST(EmbeddedManifest, IsAsStrictAsAFile) {
+  EXPECT_EQ(parse_embedded_manifest("{", "/p.so").status().id(), "manifest.syntax");
+  EXPECT_EQ(parse_embedded_manifest(embedded_text(R"(, "verison": "1.0.0")"), "/p.so").status().id(),
+            "manifest.unknown-key");
+  EXPECT_EQ(parse_embedded_manifest(embedded_text() + '\0', "/p.so").status().id(), "manifest.syntax");
+}
+
 }  // namespace
 }  // namespace backplane
