@@ -1,8 +1,9 @@
 // Probes: loading plugins in child processes first, so that one that crashes or hangs does it there.
 //
-// A child (the program backplane-probe) maps the library, negotiates, opens, lists the devices and closes, and tells
-// over a pipe how far it got. It has a wall time limit, leaves no core file, and what it prints is kept. This avoids
-// crashes; it is no sandbox. Thread safety: functions from any thread.
+// A child (the program backplane-probe) maps the library, negotiates, opens, lists the devices and closes, and notes in
+// memory that it shares with its parent how far it got. It has the host's environment and a wall time limit, leaves no
+// core file, and what it prints is kept. This avoids crashes; it is no sandbox. Thread safety: functions from any
+// thread; children die with the thread that called run_probes.
 #pragma once
 
 #include <chrono>
@@ -37,7 +38,7 @@ struct ProbeVerdict {
   };
   End end = End::passed;
   LoadStage stage = LoadStage::dlopen;  // the last that was begun; `active` = in close
-  int number = 0;                       // signal of crashed, exit status of exited
+  int number = 0;                       // signal of crashed, exit status of exited (-1 = somebody else took it)
   std::string code, message;            // of refused
   std::string output;                   // what it printed on stdout and stderr: the last 64 KiB
   uint64_t elapsed_ns = 0;
@@ -52,7 +53,8 @@ Status probe_failure(const ProbeVerdict& verdict, std::chrono::milliseconds limi
 // The helper program beside the core library. Errors: not_found "probe.helper-missing".
 Result<std::string> probe_helper_path();
 
-// Tries all, several at a time; verdicts in the order of the requests. Errors, by request: internal "probe.spawn".
+// Tries all, several at a time; verdicts in the order of the requests. Errors, by request: internal "probe.spawn" if
+// the plugin was not even touched.
 std::vector<Result<ProbeVerdict>> run_probes(const std::string& helper_path, std::span<const ProbeRequest> requests,
                                              std::chrono::milliseconds limit);
 
