@@ -78,4 +78,10 @@ Result<std::string> RegularFile::read_text(uint64_t max_bytes) const {
   return text;
 }
 
+bool leads_to_null_device(const std::string& path) {
+  struct stat info = {}, null = {};
+  return ::stat(path.c_str(), &info) == 0 && ::stat("/dev/null", &null) == 0 && S_ISCHR(info.st_mode) &&
+         info.st_rdev == null.st_rdev;
+}
+
 }  // namespace backplane

@@ -46,4 +46,7 @@ class RegularFile {
   uint64_t bytes_ = 0;
 };
 
+// Whether the path is, or leads to, /dev/null: the administrator's way to say that nothing shall be there.
+bool leads_to_null_device(const std::string& path);
+
 }  // namespace backplane

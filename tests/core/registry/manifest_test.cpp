@@ -54,7 +54,7 @@ TEST(Manifest, NeedsLittle) {
   EXPECT_FALSE(manifest->variant.has_value());
 }
 
-TEST(Manifest, LibraryPathDependsOnPlatformAndFolder) {
+TEST(Manifest, M22M23LibraryPathDependsOnPlatformAndFolder) {
   const Manifest manifest = parse_manifest(kFull, "m.json").value();
   EXPECT_EQ(library_path(manifest, "/folder", "linux-x86_64").value(), "/folder/a.so");
   EXPECT_EQ(library_path(manifest, "/folder", "linux-aarch64").value(), "/abs/b.so");
@@ -77,7 +77,7 @@ struct Bad {
 
 class ManifestRejects : public ::testing::TestWithParam<Bad> {};
 
-TEST_P(ManifestRejects, WithIdAndPlace) {
+TEST_P(ManifestRejects, M24WithIdAndPlace) {
   JsonFault fault;
   const Result<Manifest> manifest = parse_manifest(GetParam().text, "m.json", &fault);
   ASSERT_FALSE(manifest.ok());
@@ -98,7 +98,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"duplicate", with(",\n\"id\":\"b\""), "manifest.duplicate-key", 3},
         Bad{"utf8", with(",\"display_name\":\"\xFF\""), "manifest.utf8", 2},
         Bad{"deep", with(",\"x-d\":" + std::string(40, '[') + std::string(40, ']')), "manifest.too-deep", 2},
-        Bad{"large", std::string((1 << 20) + 1, ' '), "manifest.too-large", 1},
+        Bad{"M04_large", std::string((1 << 20) + 1, ' '), "manifest.too-large", 1},
         Bad{"not_object", "[]", "manifest.type", 1},
         Bad{"no_format", R"({"plugin":{"id":"a","library_path":"a.so"}})", "manifest.missing-key", 1},
         Bad{"format_number", R"({"file_format_version":1.0})", "manifest.type", 1},
@@ -141,13 +141,37 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"sha", with(",\"sha256\":\"ABC\""), "manifest.value", 2}),
     [](const auto& bad) { return bad.param.name; });
 
-TEST(Manifest, SlipsGetASuggestion) {
+TEST(Manifest, M09SlipsGetASuggestion) {
   const std::string message = parse_manifest(with(",\"sha265\":\"\""), "m.json").status().message();
   EXPECT_NE(message.find("plugin.sha265"), std::string::npos) << message;
   EXPECT_NE(message.find("did you mean 'sha256'"), std::string::npos) << message;
 }
 
-TEST(Manifest, NewerMinorVersionsMayHaveNewKeysButNoWrongOnes) {
+TEST(Manifest, M21ConfigurationIsNamedAsSuch) {
+  JsonFault fault;
+  const Status status =
+      parse_manifest("{\"file_format_version\": \"1.0\",\n\"plugins\": {}}", "m.json", &fault).status();
+  EXPECT_EQ(status.id(), "manifest.unknown-key");
+  EXPECT_NE(status.message().find("a configuration file, not a manifest; it belongs in a conf.d"), std::string::npos);
+  EXPECT_EQ(fault.line, 2u);
+  // Even if a newer minor version might know the key.
+  EXPECT_EQ(parse_manifest(R"({"file_format_version": "1.9", "trust": "strict"})", "m.json").status().id(),
+            "manifest.unknown-key");
+}
+
+TEST(Manifest, MessagesNameTheKeyThatIsWrong) {
+  const auto message_of = [](const std::string& more) {
+    return parse_manifest(with(more), "m.json").status().message();
+  };
+  EXPECT_NE(
+      message_of(",\"requires\":{\"cpu\":[\"avx2\",7]}").find("plugin.requires.cpu[1] must be a string, not integer"),
+      std::string::npos);
+  EXPECT_NE(message_of(",\"options\":{\"a\":{\"b\":null}}").find("plugin.options.a.b needs a default"),
+            std::string::npos);
+  EXPECT_NE(message_of(",\"dependencies\":[{}]").find("'plugin.dependencies[0].soname' is missing"), std::string::npos);
+}
+
+TEST(Manifest, M10NewerMinorVersionsMayHaveNewKeysButNoWrongOnes) {
   std::string text = with(",\"new_key\":1");
   text.replace(text.find("1.0"), 3, "1.9");
   const Result<Manifest> manifest = parse_manifest(text, "m.json");
