@@ -1,4 +1,4 @@
-#include "cpu_features.hpp"
+#include "backplane/registry/cpu_features.hpp"
 
 #include <array>
 #include <utility>

@@ -18,9 +18,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool is_manifest_name(std::string_view name) { return name.ends_with(".json"); }
+constexpr size_t kMaxCandidates = 4096;  // of one folder; beyond this it is no folder of plugins
+
+bool is_manifest_name(std::string_view name) { return to_lower(name).ends_with(".json"); }
 bool is_candidate_name(std::string_view name) {
-  return !name.starts_with(".") && (is_manifest_name(name) || name.ends_with(".so"));
+  return !name.starts_with(".") && (is_manifest_name(name) || to_lower(name).ends_with(".so"));
 }
 
 // Whether the path is, or leads to, /dev/null: the administrator's way to say that nothing shall be there.
@@ -44,8 +46,9 @@ class Finder {
   void refuse(const SearchEntry& entry, const Status& status, int system_error = 0);
 
   std::vector<Candidate> found_;
-  std::set<FileIdentity> folders_, files_;
-  std::map<std::string, std::string> names_;  // file name -> the path that has it
+  std::set<FileIdentity> folders_;
+  std::map<FileIdentity, std::string> files_;  // -> the path that was found first
+  std::map<std::string, std::string> names_;   // file name -> the path that has it
 };
 
 void Finder::search(const SearchEntry& entry) {
@@ -81,6 +84,12 @@ void Finder::add_folder(const SearchEntry& entry) {
     refuse(entry, failed_precondition(cat("cannot list '", entry.path, "': ", error.message()), "path.unreadable"),
            error.value());
   std::sort(names.begin(), names.end());
+  if (names.size() > kMaxCandidates) {
+    refuse(entry, failed_precondition(cat("'", entry.path, "' has ", names.size(), " candidates; only the first ",
+                                          kMaxCandidates, " are looked at"),
+                                      "path.too-many"));
+    names.resize(kMaxCandidates);
+  }
   for (const std::string& name : names) add_file(entry, fs::path(entry.path) / name);
 }
 
@@ -92,7 +101,12 @@ void Finder::add_file(const SearchEntry& entry, const fs::path& path) {
   if (first_of_its_name(candidate, path.filename().string())) {
     const CandidateTimer timer(candidate.report);
     open(candidate, path);
-    if (!candidate.stopped && !files_.insert(candidate.file).second) return;
+    if (!candidate.stopped) {
+      const auto [earlier, first] = files_.emplace(candidate.file, path.string());
+      if (!first)
+        candidate.stop(LoadStage::shadowed, LoadOutcome::skipped,
+                       failed_precondition(cat("the same file as '", earlier->second, "'"), "file.duplicate"));
+    }
   }
   found_.push_back(std::move(candidate));
 }

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "backplane/base/text.hpp"
-#include "cpu_features.hpp"
+#include "backplane/registry/cpu_features.hpp"
 
 namespace backplane {
 namespace {

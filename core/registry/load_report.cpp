@@ -10,7 +10,7 @@ std::string_view stage_name(LoadStage stage) {
 }
 
 std::string_view outcome_name(LoadOutcome outcome) {
-  constexpr std::string_view kNames[] = {"active", "skipped", "failed"};
+  constexpr std::string_view kNames[] = {"active", "eligible", "skipped", "failed"};
   return kNames[static_cast<size_t>(outcome)];
 }
 

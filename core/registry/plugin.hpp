@@ -43,6 +43,7 @@ class Plugin {
   const std::string& id() const { return id_; }
   const std::string& version() const { return version_; }  // as the plugin says itself
   uint32_t abi() const { return abi_; }                    // as agreed
+  const std::string& loaded_path() const { return library_.path(); }
   const bp_opened& tables() const { return tables_.opened(); }
   const std::vector<bp_device*>& devices() const { return devices_; }
 

@@ -26,14 +26,21 @@ bool fits(const Json& value, const Json& wanted) {
 
 }  // namespace
 
-Result<PluginOptions> PluginOptions::merge(const Json& defaults, const Json& overrides) {
+Result<PluginOptions> PluginOptions::merge(const Json& defaults, const Json& overrides, std::string* fault) {
   Flat merged, changes;
   flatten(defaults, "", merged);
+  std::vector<std::string> declared;
+  for (const auto& [key, value] : merged) declared.push_back(key);
   flatten(overrides, "", changes);
   for (const auto& [key, value] : changes) {
     if (value.is(Json::Kind::null)) continue;
+    if (fault) *fault = key;
     const auto known = merged.find(key);
     if (known == merged.end()) {
+      if (!declared.empty())
+        return invalid_argument(
+            cat("the plugin has no option '", key, "'", did_you_mean(key, declared), "; it has ", join(declared, ", ")),
+            "options.unknown-key");
       merged.emplace(key, value);
       continue;
     }

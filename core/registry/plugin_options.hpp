@@ -14,9 +14,10 @@ namespace backplane {
 class PluginOptions {
  public:
   // Merges `overrides` over the manifest's `defaults`, both objects, and flattens nested objects with dots. A null
-  // override resets to the default; a key without a default is passed on, for the plugin to judge. Errors:
-  // invalid_argument "options.type" if an override is of another type than the default.
-  static Result<PluginOptions> merge(const Json& defaults, const Json& overrides);
+  // override resets to the default. Without any default a key is passed on, for the plugin to judge. Errors:
+  // invalid_argument "options.type" if an override is of another type than the default, "options.unknown-key" if there
+  // are defaults and none of that name; *fault is the key then, if given.
+  static Result<PluginOptions> merge(const Json& defaults, const Json& overrides, std::string* fault = nullptr);
 
   PluginOptions(PluginOptions&&) = default;
   PluginOptions& operator=(PluginOptions&&) = default;

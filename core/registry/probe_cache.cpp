@@ -16,6 +16,7 @@
 #include "backplane/base/sha256.hpp"
 #include "backplane/base/text.hpp"
 #include "descriptor.hpp"
+#include "pin.hpp"
 #include "probe_protocol.hpp"
 
 namespace backplane {
@@ -41,18 +42,12 @@ std::string sha256_of(std::string_view text) {
 
 // Empty if the file cannot be read.
 std::string sha256_of(const RegularFile& file) {
-  Sha256 hash;
-  std::vector<std::byte> block(std::min<uint64_t>(file.bytes(), 1 << 20));
-  for (uint64_t at = 0; at < file.bytes(); at += block.size()) {
-    const std::span part(block.data(), std::min<uint64_t>(block.size(), file.bytes() - at));
-    if (!file.read(at, part).ok()) return {};
-    hash.update(part);
-  }
-  return hash.finish();
+  const Result<std::string> digest = file_digest(file);
+  return digest ? *digest : std::string();
 }
 
 std::string record_path(const std::string& folder, const ProbeRequest& request) {
-  return cat(folder, "/", sha256_of(request.library_path).substr(0, 32), ".json");
+  return cat(folder, "/", sha256_of(cat(request.library_path, "\n", request.host_name)).substr(0, 32), ".json");
 }
 
 std::string record_key(const ProbeRequest& request, uint64_t dependencies) {

@@ -2,8 +2,9 @@
 //
 // A verdict holds for: the library's content, the content of the libraries it needs, the request (options included),
 // the host's version and the kernel's release. Content is known by SHA-256; the file's device, inode, size and change
-// time spare the reading while they stay the same. One file a library in the folder, written by rename; what cannot be
-// read or written is as if it were not there. Thread safety: functions from any thread, also of several processes.
+// time spare the reading while they stay the same. One file a library and host program in the folder, written by
+// rename; what cannot be read or written is as if it were not there. Thread safety: functions from any thread, also of
+// several processes.
 #pragma once
 
 #include <optional>

@@ -1,23 +1,28 @@
 // Registry: finds plugins, judges them, and opens those that may and can run here.
 //
 // Every file found leaves one report, and the failure of one file takes nothing from another: only what is active
-// shadows a later file of the same id or library. Plugins are called with no lock held. Thread safety: const functions
-// from any thread; reject is serialised by the caller.
+// shadows a later file of the same id or library. Thread safety: every function from any thread. Plugins are called
+// with no lock held; scans run one at a time, and reading goes on meanwhile.
 #pragma once
 
+#include <condition_variable>
+#include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
-#include <span>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "backplane/base/json.hpp"
 #include "backplane/base/log.hpp"
 #include "backplane/base/workers.hpp"
+#include "backplane/registry/configuration.hpp"
+#include "backplane/registry/cpu_features.hpp"
 #include "backplane/registry/environment.hpp"
 #include "backplane/registry/load_report.hpp"
-#include "cpu_features.hpp"
+#include "backplane/registry/notice.hpp"
 #include "host_services.hpp"
 #include "plugin.hpp"
 #include "regular_file.hpp"
@@ -29,45 +34,69 @@ struct Candidate;
 struct RegistryOptions {
   std::vector<std::string> plugin_paths;  // as RuntimeOptions
   bool search_system = true;
+  bool load = true;
+  bool probe_again = false;
+  std::optional<ProbePolicy> probe;
   Environment environment;
   std::optional<CpuFeatures> cpu_features;     // none = this processor's
-  std::map<std::string, Json> plugin_options;  // by plugin id: objects over the manifests' defaults
+  std::map<std::string, Json> plugin_options;  // by plugin id: objects over manifest and configuration
   DeviceEventFn on_device_event;
   std::string host_name = "backplane";
 };
 
 class Registry {
  public:
-  // Discovers and loads. `log` and `workers` outlive the Registry.
+  // Takes a plugin into use, such as by reading its devices; a failure closes it again. Called by scan with no lock
+  // held.
+  using Accept = std::function<Status(const Plugin& plugin)>;
+
+  // Finds nothing before the first scan. `log` and `workers` outlive the Registry.
   Registry(RegistryOptions options, const Logger& log, Workers& workers);
   ~Registry();
   Registry(const Registry&) = delete;
   Registry& operator=(const Registry&) = delete;
 
-  // One report per candidate, in the order of discovery.
-  std::span<const LoadReport> reports() const { return reports_; }
-  // The open plugins, in the order of discovery.
-  const std::vector<std::unique_ptr<Plugin>>& plugins() const { return plugins_; }
-  // Closes a plugin whose devices cannot be used, and says so in its report.
-  void reject(const Plugin& plugin, const Status& status);
+  // Runs when a scan has ended, before another begins; with no lock held.
+  using Done = std::function<void()>;
+
+  // Discovers, judges and loads what is not active yet; what is active stays as it is. Waits for a scan of another
+  // thread to end. Errors: failed_precondition "registry.nested" from within a plugin, `accept` or a log sink that a
+  // scan has called; "config.broken" if a configuration that demands strict trust is broken. Nothing has changed then.
+  Status scan(const Accept& accept, const Done& done = {});
+
+  // One report per candidate of the last scan, in the order of discovery, then those of active plugins whose files are
+  // gone.
+  std::vector<LoadReport> reports() const;
+  // What the last scan has to say besides.
+  std::vector<Notice> notices() const;
+  // As of the last scan; never null.
+  std::shared_ptr<const Configuration> configuration() const;
+  // The active plugins, in the order of loading; they live as long as the Registry.
+  std::vector<const Plugin*> plugins() const;
   HostServices& host() { return host_; }
 
  private:
-  // What a file that is active keeps later ones from taking.
+  // A plugin in use, and what it keeps later files from taking.
   struct Active {
-    std::string plugin_id;
+    std::unique_ptr<Plugin> plugin;
+    LoadReport report;
     FileIdentity library;
-    std::string manifest;
   };
+  class Turn;  // the right to scan
 
-  void shadow_duplicate(Candidate& candidate);
-  void load(Candidate& candidate);
+  Status open(Candidate& candidate, const Accept& accept);
 
-  RegistryOptions options_;
+  const RegistryOptions options_;
+  const CpuFeatures cpu_;
   const Logger& log_;
   HostServices host_;
+
+  mutable std::mutex mutex_;  // guards all that follows; not held while a plugin, a sink or the disk is waited for
+  std::condition_variable turn_over_;
+  std::optional<std::thread::id> scanning_;  // who has the turn; only that thread changes what follows
   std::vector<LoadReport> reports_;
-  std::vector<std::unique_ptr<Plugin>> plugins_;
+  std::vector<Notice> notices_;
+  std::shared_ptr<const Configuration> configuration_;
   std::vector<Active> active_;
 };
 

@@ -45,6 +45,11 @@ class PathBuilder {
       add(cat("env:", name), cat(home, "/", fallback), kFolder);
   }
 
+  void add_beside_core() {
+    if (const std::string core = core_library_path(); !core.empty())
+      add("beside-core", std::filesystem::path(core).parent_path().string(), kFolder);
+  }
+
   std::vector<SearchEntry> take() { return std::move(entries_); }
 
  private:
@@ -53,6 +58,8 @@ class PathBuilder {
 };
 
 }  // namespace
+
+bool safe_mode(const Environment& environment) { return environment.get("BACKPLANE_SAFE_MODE") == "1"; }
 
 std::string core_library_path() {
   Dl_info info = {};
@@ -72,15 +79,19 @@ std::vector<SearchEntry> search_path(const SearchOptions& options) {
     path.add("api", error ? entry : absolute.string(), "", true);
   }
   if (!options.search_system) return path.take();
+  if (safe_mode(options.environment)) {
+    path.add_beside_core();
+    return path.take();
+  }
   if (const auto replacement = options.environment.get(kReplace)) {
     path.add_list(*replacement, cat("env:", kReplace), "", true);
     return path.take();
   }
   path.add_list(options.environment.get(kAdd).value_or(""), cat("env:", kAdd), "", true);
+  for (const std::string& folder : options.configured) path.add("config", folder, "", true);
   path.add_home("XDG_CONFIG_HOME", ".config");
   path.add_home("XDG_DATA_HOME", ".local/share");
-  if (const std::string core = core_library_path(); !core.empty())
-    path.add("beside-core", std::filesystem::path(core).parent_path().string(), kFolder);
+  path.add_beside_core();
   path.add("etc", "/etc", kFolder);
   const std::string data = options.environment.get("XDG_DATA_DIRS").value_or("");
   path.add_list(data.empty() ? "/usr/local/share:/usr/share" : data, "env:XDG_DATA_DIRS", kFolder, false);

@@ -70,7 +70,7 @@ Result<std::unique_ptr<Device>> Device::make(const bp_opened& tables, bp_device*
   if (!is_short_name(device->name_))
     return bad_device(device->selector(), cat("'", device->name_, "' is no device name; use A-Z a-z 0-9 . _ -"));
   device->description_ = text_or_empty(info.description);
-  device->bus_id_ = text_or_empty(info.bus_id);
+  device->bus_id_ = to_lower(text_or_empty(info.bus_id));
   std::copy(std::begin(info.uuid), std::end(info.uuid), device->uuid_.begin());
   device->type_ = info.type >= BP_DEVICE_CPU && info.type <= BP_DEVICE_ACCEL ? info.type : BP_DEVICE_ACCEL;
   device->caps_ = info.caps;
@@ -95,6 +95,21 @@ Status Device::read_memory_types(uint32_t count) {
 }
 
 std::string Device::selector() const { return cat(plugin_id_, ":", index_); }
+
+std::string Device::uuid_text() const {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  for (const uint8_t byte : uuid_) {
+    text += kDigits[byte >> 4];
+    text += kDigits[byte & 15];
+  }
+  return text;
+}
+
+std::string Device::identity() const {
+  if (has_uuid()) return cat("uuid:", uuid_text());
+  return bus_id_.empty() ? selector() : cat("pci:", bus_id_);
+}
 
 std::string_view Device::type_name() const {
   switch (type_) {

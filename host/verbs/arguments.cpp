@@ -66,6 +66,65 @@ void add_run(CLI::App& verb, RunArguments& run) {
       ->type_name("N");
 }
 
+// Verbs and what they stand for, to find out which one was given.
+using Verbs = std::vector<std::pair<CLI::App*, Verb>>;
+
+void add_loader_verbs(CLI::App& app, Arguments& arguments, Verbs& verbs) {
+  CLI::App* devices = app.add_subcommand("devices", "Lists the devices, best first");
+  DevicesArguments& listing = arguments.devices;
+  devices->add_flag("--no-load", listing.no_load, "Shows what would be loaded; no code of a plugin runs");
+  devices->add_flag("--watch", listing.watch, "Goes on, and shows devices as their plugins are dropped in");
+  devices->add_flag("--search-path", listing.search_path, "Shows where plugins are looked for, in order");
+  CLI::App* plugins = app.add_subcommand("plugins", "Lists every plugin candidate and what became of it");
+  CLI::App* doctor = app.add_subcommand("doctor", "Tells the whole story of every candidate, or why not this one");
+  doctor->add_option("target", arguments.doctor.target, "A manifest, a library or a plugin id")->type_name("PATH|ID");
+  doctor->add_flag("--bundle", arguments.doctor.bundle, "Prints one JSON document for a bug report");
+  doctor->add_flag("--retry", arguments.doctor.retry, "Tries again what crashed or hung in an earlier trial");
+  verbs.insert(verbs.end(), {{devices, Verb::devices}, {plugins, Verb::plugins}, {doctor, Verb::doctor}});
+}
+
+void add_config_verbs(CLI::App& app, Arguments& arguments, Verbs& verbs) {
+  CLI::App* config = app.add_subcommand("config", "Shows and checks the configuration");
+  config->require_subcommand(1);
+  CLI::App* show = config->add_subcommand("show", "Prints every value in force");
+  show->add_flag("--origin", arguments.config.origin, "Says where each value comes from");
+  CLI::App* check = config->add_subcommand("check", "Says what is wrong with the configuration files");
+  CLI::App* variables = config->add_subcommand("variables", "Lists the environment variables");
+  verbs.insert(verbs.end(),
+               {{show, Verb::config_show}, {check, Verb::config_check}, {variables, Verb::config_variables}});
+}
+
+void add_manifest_verbs(CLI::App& app, Arguments& arguments, Verbs& verbs) {
+  ManifestArguments& own = arguments.manifest;
+  CLI::App* manifest = app.add_subcommand("manifest", "Helps the authors of plugins");
+  manifest->require_subcommand(1);
+  CLI::App* make = manifest->add_subcommand("new", "Prints a manifest for a library");
+  make->add_option("library", own.library, "A shared object")->required()->type_name("LIBRARY");
+  make->add_option("--id", own.id, "The plugin id, such as org.example.gpu")->check(check_not_empty)->type_name("ID");
+  make->add_flag("--pin", own.pin, "Pins the library's content");
+  CLI::App* check = manifest->add_subcommand("check", "Checks manifests and the libraries they name");
+  check->add_option("file", own.files, "Manifests, or libraries with a manifest in them")
+      ->required()
+      ->type_name("FILE");
+  CLI::App* schema = manifest->add_subcommand("schema", "Prints the JSON Schema of manifests or configuration files");
+  schema->add_option("kind", own.schema, "plugin or config")->check(CLI::IsMember({"plugin", "config"}));
+  verbs.insert(verbs.end(),
+               {{make, Verb::manifest_new}, {check, Verb::manifest_check}, {schema, Verb::manifest_schema}});
+}
+
+void add_model_verbs(CLI::App& app, Arguments& arguments, Verbs& verbs) {
+  CLI::App* plan =
+      app.add_subcommand("plan", "Shows how a model would run: splits, copies, memory, each node's device");
+  CLI::App* run = app.add_subcommand("run", "Runs a model");
+  for (CLI::App* verb : {plan, run}) add_model(*verb, arguments.model);
+  add_run(*run, arguments.run);
+  plan->add_option_function<std::string>(
+          "--format", [&arguments](const std::string& format) { arguments.common.json |= format == "json"; },
+          "table or json")
+      ->check(CLI::IsMember({"table", "json"}));
+  verbs.insert(verbs.end(), {{plan, Verb::plan}, {run, Verb::run}});
+}
+
 void add_common(CLI::App& app, CommonArguments& common) {
   add_list(app, "--plugin-path", common.plugin_paths, "A folder or file to look for plugins in, before all others")
       ->check(check_not_empty)
@@ -77,7 +136,7 @@ void add_common(CLI::App& app, CommonArguments& common) {
   app.set_version_flag("--version", std::string("backplane ") + BACKPLANE_VERSION);
 }
 
-const std::vector<std::string> kVerbs = {"devices", "plugins", "plan", "run"};
+const std::vector<std::string> kVerbs = {"devices", "plugins", "doctor", "config", "manifest", "plan", "run"};
 
 // Says in one line what is wrong with the command line, and returns the exit code.
 int explain(const CLI::App& app, const CLI::ParseError& error) {
@@ -103,27 +162,21 @@ std::variant<Arguments, int> parse_arguments(int argc, const char* const* argv) 
   app.footer("Exit codes: 0 done, 1 problems, 2 usage, 3 something asked for is missing.");
   add_common(app, arguments.common);
 
-  CLI::App* devices = app.add_subcommand("devices", "Lists the devices, best first");
-  CLI::App* plugins = app.add_subcommand("plugins", "Lists every plugin candidate and what became of it");
-  CLI::App* plan =
-      app.add_subcommand("plan", "Shows how a model would run: splits, copies, memory, each node's device");
-  CLI::App* run = app.add_subcommand("run", "Runs a model");
-  for (CLI::App* verb : {devices, plugins, plan, run}) add_json(*verb, arguments.common);
-  for (CLI::App* verb : {plan, run}) add_model(*verb, arguments.model);
-  add_run(*run, arguments.run);
-  std::string format = "table";
-  plan->add_option("--format", format, "table or json")->check(CLI::IsMember({"table", "json"}));
+  Verbs verbs;
+  add_loader_verbs(app, arguments, verbs);
+  add_config_verbs(app, arguments, verbs);
+  add_manifest_verbs(app, arguments, verbs);
+  add_model_verbs(app, arguments, verbs);
+  for (const auto& [verb, value] : verbs)
+    if (value != Verb::manifest_new && value != Verb::manifest_schema) add_json(*verb, arguments.common);
 
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return error.get_exit_code() == 0 ? app.exit(error) : explain(app, error);
   }
-  arguments.common.json |= format == "json";
-  if (*devices) arguments.verb = Verb::devices;
-  if (*plugins) arguments.verb = Verb::plugins;
-  if (*plan) arguments.verb = Verb::plan;
-  if (*run) arguments.verb = Verb::run;
+  for (const auto& [verb, value] : verbs)
+    if (*verb) arguments.verb = value;
   return arguments;
 }
 

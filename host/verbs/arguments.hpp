@@ -31,11 +31,51 @@ struct RunArguments {
   uint32_t repeat = 0;  // timed runs after one that warms up; 0 = a single run
 };
 
-enum class Verb { devices, plugins, plan, run };
+struct DevicesArguments {
+  bool no_load = false;      // show the decision up to loading
+  bool watch = false;        // go on, and show what comes
+  bool search_path = false;  // show the places instead
+};
+
+struct DoctorArguments {
+  std::string target;  // a path or a plugin id; empty = everything
+  bool bundle = false;
+  bool retry = false;
+};
+
+struct ConfigArguments {
+  bool origin = false;
+};
+
+struct ManifestArguments {
+  std::vector<std::string> files;  // of check: manifests and libraries
+  std::string library;             // of new
+  std::string id;                  // of new; empty = from the library
+  bool pin = false;                // of new
+  std::string schema = "plugin";   // of schema: plugin or config
+};
+
+enum class Verb {
+  devices,
+  plugins,
+  doctor,
+  config_show,
+  config_check,
+  config_variables,
+  manifest_new,
+  manifest_check,
+  manifest_schema,
+  plan,
+  run
+};
 
 struct Arguments {
   Verb verb = Verb::devices;
   CommonArguments common;
+  DevicesArguments devices;
+  DoctorArguments doctor;
+  ConfigArguments config;
+  ManifestArguments manifest;
   ModelArguments model;
   RunArguments run;
 };

@@ -7,11 +7,15 @@
 #include "backplane/base/text.hpp"
 #include "backplane/registry/search_path.hpp"
 #include "log_sink.hpp"
+#include "report_text.hpp"
 
 namespace backplane::cli {
 namespace {
 
 constexpr std::string_view kUsageId = "cli.usage";
+
+// The answer to somebody who asked for a thing by name.
+bool is_request(const Notice& notice) { return notice.code == "plugin.required" || notice.code == "device.not-found"; }
 
 // What was asked for by name and is of no use is told at once; other candidates are the business of `plugins`.
 void tell_of_requested(const Runtime& runtime, const CommonArguments& arguments) {
@@ -23,7 +27,14 @@ void tell_of_requested(const Runtime& runtime, const CommonArguments& arguments)
     if (report.outcome == LoadOutcome::failed &&
         (report.code.starts_with("path.") || requested.contains(report.requested)))
       std::fprintf(stderr, "backplane: plugin path: %s\n", printable(report.message).c_str());
+  for (const Notice& notice : runtime.notices())
+    if (notice.severity == Severity::error && !is_request(notice))
+      std::fprintf(stderr, "backplane: %s\n", to_text(notice).c_str());
 }
+
+// These verbs print reports and notices themselves.
+bool tells_all(Verb verb) { return verb == Verb::plugins || verb == Verb::doctor; }
+bool uses_devices(Verb verb) { return verb == Verb::plan || verb == Verb::run; }
 
 }  // namespace
 
@@ -42,18 +53,43 @@ Result<std::unique_ptr<Runtime>> open_runtime(const Arguments& arguments) {
   RuntimeOptions options;
   options.plugin_paths = common.plugin_paths;
   options.logger = std::move(logger);
+  options.load = !(arguments.verb == Verb::devices && arguments.devices.no_load);
+  options.probe_again = arguments.doctor.retry;
   BP_TRY_ASSIGN(auto runtime, Runtime::open(std::move(options)));
-  if (arguments.verb != Verb::plugins) tell_of_requested(*runtime, common);
+  if (!tells_all(arguments.verb)) tell_of_requested(*runtime, common);
+  if (uses_devices(arguments.verb)) BP_TRY(requested_failure(*runtime));
   return runtime;
+}
+
+Status requested_failure(const Runtime& runtime) {
+  for (const Notice& notice : runtime.notices())
+    if (notice.severity == Severity::error && is_request(notice))
+      return not_found(notice.hint.empty() ? notice.message : cat(notice.message, "; ", notice.hint), notice.code);
+  return {};
+}
+
+std::string place_state(const std::string& path) {
+  std::error_code error;
+  const auto status = std::filesystem::status(path, error);
+  if (!std::filesystem::exists(status))
+    return error && error != std::errc::no_such_file_or_directory ? error.message() : "not there";
+  if (!std::filesystem::is_directory(status)) return "a file";
+  uint64_t count = 0;
+  for (std::filesystem::directory_iterator at(path, error), end; !error && at != end; at.increment(error)) {
+    const std::string name = to_lower(at->path().filename().string());
+    count += !name.starts_with('.') && (name.ends_with(".json") || name.ends_with(".so"));
+  }
+  return error ? error.message() : cat("a folder with ", counted(count, "candidate", "candidates"));
 }
 
 Status no_devices(const Runtime& runtime, const CommonArguments& arguments) {
   const size_t count = runtime.reports().size();
   if (count != 0)
     return failed_precondition(cat("no devices: ", counted(count, "plugin candidate", "plugin candidates"),
-                                   " found, none of use; `backplane plugins` says why"));
+                                   " found, none of use; `backplane plugins` or `backplane doctor` says why"));
   std::vector<std::string> places;
-  for (const SearchEntry& entry : search_path({arguments.plugin_paths, true, Environment::process()}))
+  for (const SearchEntry& entry :
+       search_path({arguments.plugin_paths, true, Environment::process(), runtime.configuration()->plugin_folders}))
     places.push_back(entry.path);
   if (places.empty())
     return failed_precondition("no devices: BACKPLANE_PLUGIN_PATH is set and names no folder; unset it or name one");

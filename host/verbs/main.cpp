@@ -19,6 +19,20 @@ Result<ExitCode> perform(const Arguments& arguments) {
       return list_devices(arguments);
     case Verb::plugins:
       return list_plugins(arguments);
+    case Verb::doctor:
+      return examine(arguments);
+    case Verb::config_show:
+      return show_config(arguments);
+    case Verb::config_check:
+      return check_config(arguments);
+    case Verb::config_variables:
+      return list_variables(arguments);
+    case Verb::manifest_new:
+      return make_manifest(arguments);
+    case Verb::manifest_check:
+      return check_manifests(arguments);
+    case Verb::manifest_schema:
+      return print_schema(arguments);
     case Verb::plan:
       return show_plan(arguments);
     case Verb::run:

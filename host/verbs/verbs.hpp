@@ -11,6 +11,13 @@ namespace backplane::cli {
 
 Result<ExitCode> list_devices(const Arguments& arguments);
 Result<ExitCode> list_plugins(const Arguments& arguments);
+Result<ExitCode> examine(const Arguments& arguments);
+Result<ExitCode> show_config(const Arguments& arguments);
+Result<ExitCode> check_config(const Arguments& arguments);
+Result<ExitCode> list_variables(const Arguments& arguments);
+Result<ExitCode> make_manifest(const Arguments& arguments);
+Result<ExitCode> check_manifests(const Arguments& arguments);
+Result<ExitCode> print_schema(const Arguments& arguments);
 Result<ExitCode> show_plan(const Arguments& arguments);
 Result<ExitCode> run_model(const Arguments& arguments);
 

@@ -1,4 +1,4 @@
-#include "registry/cpu_features.hpp"
+#include "backplane/registry/cpu_features.hpp"
 
 #include <gtest/gtest.h>
 

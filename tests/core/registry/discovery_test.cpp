@@ -31,7 +31,7 @@ TEST_F(Discovery, ListsOneFolderSortedByBytes) {
   world_.write(world_.folder("below") / "deep.json", "{}");
   fs::create_directory(world_.root() / "plain");
   const auto found = find({world_.root()});
-  EXPECT_EQ(names(found), (std::vector<std::string>{"B.json", "a.so", "b.json"}));
+  EXPECT_EQ(names(found), (std::vector<std::string>{"B.json", "a.so", "b.json", "c.JSON"}));
   EXPECT_EQ(found[0].kind, Candidate::Kind::manifest);
   EXPECT_EQ(found[1].kind, Candidate::Kind::library);
   EXPECT_EQ(found[2].text, "{}");
@@ -61,7 +61,18 @@ TEST_F(Discovery, SameFileIsFoundOnce) {
   world_.write(world_.root() / "a.json", "{}");
   fs::create_symlink("a.json", world_.root() / "b.json");
   const auto again = world_.root() / "." / "";
-  EXPECT_EQ(find({world_.root(), world_.root(), again, world_.root() / "a.json"}).size(), 2u);
+  fs::create_directory_symlink(world_.root(), world_.root() / "self");
+  const auto found = find({world_.root(), world_.root(), again, world_.root() / "self"});
+  ASSERT_EQ(names(found), (std::vector<std::string>{"a.json", "b.json"}));
+  EXPECT_FALSE(found[0].stopped);
+  EXPECT_EQ(found[1].report.code, "file.duplicate");
+}
+
+TEST_F(Discovery, AFolderThatIsNoneOfPluginsIsCutOff) {
+  for (int i = 0; i < 4100; ++i) world_.write(world_.root() / (std::to_string(i) + ".json"), "");
+  const auto found = find({world_.root()});
+  EXPECT_EQ(found.size(), 4097u);
+  EXPECT_EQ(found[0].report.code, "path.too-many");
 }
 
 TEST_F(Discovery, EarlierNameShadowsAndNullMasks) {

@@ -33,7 +33,7 @@ TEST(PluginOptions, FlattensAndTypes) {
 
 TEST(PluginOptions, OverridesReplaceAddAndReset) {
   const Json defaults = parsed(R"({"a":1,"b":2,"f":1.5,"n":{"x":1,"y":2}})");
-  const Json overrides = parsed(R"({"a":10,"b":null,"f":2,"n":{"y":20},"new":"z"})");
+  const Json overrides = parsed(R"({"a":10,"b":null,"f":2,"n":{"y":20}})");
   const PluginOptions options = PluginOptions::merge(defaults, overrides).value();
   std::map<std::string, bp_option> by_key;
   for (const bp_option& option : options.list()) by_key[option.key] = option;
@@ -43,7 +43,16 @@ TEST(PluginOptions, OverridesReplaceAddAndReset) {
   EXPECT_EQ(by_key.at("f").f, 2.0);
   EXPECT_EQ(by_key.at("n.x").i, 1);
   EXPECT_EQ(by_key.at("n.y").i, 20);
-  EXPECT_STREQ(by_key.at("new").text, "z");
+}
+
+TEST(PluginOptions, UnknownKeysAreFaultsOnlyOfWhatDeclaresItsOptions) {
+  std::string fault;
+  const auto options = PluginOptions::merge(parsed(R"({"streams":1})"), parsed(R"({"steams":2})"), &fault);
+  EXPECT_EQ(options.status().id(), "options.unknown-key");
+  EXPECT_NE(options.status().message().find("did you mean 'streams'"), std::string::npos);
+  EXPECT_EQ(fault, "steams");
+  const PluginOptions passed_on = PluginOptions::merge(Json::object(), parsed(R"({"new":"z"})")).value();
+  EXPECT_STREQ(passed_on.list()[0].text, "z");
 }
 
 TEST(PluginOptions, RefusesAnotherType) {

@@ -27,7 +27,13 @@ class RegistryTest : public ::testing::Test {
 
   std::unique_ptr<Registry> open() {
     options_.environment = world_.environment();
-    return std::make_unique<Registry>(options_, log_, pool_);
+    auto registry = std::make_unique<Registry>(options_, log_, pool_);
+    scan(*registry);
+    return registry;
+  }
+  static void scan(Registry& registry) {
+    const Status status = registry.scan([](const Plugin&) { return Status(); });
+    EXPECT_TRUE(status.ok()) << status.message();
   }
   // "<file>: <outcome> <stage> <code>" of every report.
   static std::vector<std::string> story(const Registry& registry) {
@@ -56,7 +62,7 @@ TEST_F(RegistryTest, ADroppedInPluginAppearsAndVanishes) {
   {
     const auto registry = open();
     ASSERT_EQ(story(*registry), (Story{"toy.json: active active ok"}));
-    const LoadReport& report = registry->reports()[0];
+    const LoadReport report = registry->reports().at(0);
     EXPECT_EQ(report.source, "env:BACKPLANE_PLUGIN_PATH");
     EXPECT_EQ(report.plugin_id, "org.test.toy");
     EXPECT_EQ(report.requested, folder_ / "toy.json");
@@ -162,7 +168,7 @@ TEST_F(RegistryTest, OddFilesAreReportedAndNothingHangs) {
                    "c.json: failed parsed manifest.syntax", "d.json: failed arch file.missing",
                    "e.so: skipped parsed library.no-manifest", "f.json: failed arch elf.magic",
                    "toy.json: active active ok"}));
-  EXPECT_EQ(registry->reports()[1].file, folder_ / "b.json");
+  EXPECT_EQ(registry->reports()[1].file, (folder_ / "b.json").string());
   EXPECT_EQ(registry->reports()[1].line, 2u);
   EXPECT_EQ(registry->reports()[1].column, 2u);
 }
@@ -235,6 +241,19 @@ TEST_F(RegistryTest, BestVariantThatRunsHereIsUsed) {
   EXPECT_EQ(story(*open())[3], "d.json: active active ok");
 }
 
+TEST_F(RegistryTest, TheNextBestVariantStepsInForOneThatFails) {
+  const auto variant = [](int rank) {
+    return ",\"variant\":{\"group\":\"org.test.toy\",\"rank\":" + std::to_string(rank) + "}";
+  };
+  world_.install(folder_, "toy", "org.test.toy", variant(10));
+  world_.install(folder_, "toy_cpu", "org.test.toy-cpu", variant(5));
+  world_.install(folder_, "toy_open_error", "org.test.toy", variant(20));
+  world_.install(folder_, "toy_no_entry", "org.test.toy", variant(30));
+  EXPECT_EQ(story(*open()),
+            (Story{"toy.json: active active ok", "toy_cpu.json: skipped shadowed variant.lower-rank",
+                   "toy_no_entry.json: failed symbol symbol.missing", "toy_open_error.json: failed open open.failed"}));
+}
+
 TEST_F(RegistryTest, EarlierIdAndEarlierLibraryWin) {
   const fs::path second = world_.folder("second");
   world_.install(folder_, "toy");
@@ -293,7 +312,7 @@ TEST_F(RegistryTest, KnownCpuFeaturesAreNotTakenForSlips) {
   world_.install(folder_, "toy", "org.test.toy", ",\"requires\":{\"cpu\":[\"avx2\",\"avx512g\"]}");
   options_.cpu_features = CpuFeatures({});
   const auto registry = open();
-  const std::string& message = registry->reports()[0].message;
+  const std::string message = registry->reports()[0].message;
   EXPECT_EQ(message.find("did you mean 'avx2'"), std::string::npos) << message;
   EXPECT_NE(message.find("did you mean 'avx512"), std::string::npos) << message;
 }
@@ -305,9 +324,9 @@ TEST_F(RegistryTest, OptionsReachThePlugin) {
   EXPECT_TRUE(logged("org.test.toy: name=default"));
   EXPECT_TRUE(logged("org.test.toy: size.bytes=64"));
   options_.plugin_options["org.test.toy"] = parse_json(R"({"size":{"bytes":"many"}})", "test").value();
-  EXPECT_EQ(story(*open()), (Story{"toy.json: failed open options.type"}));
+  EXPECT_EQ(story(*open()), (Story{"toy.json: failed validated options.type"}));
   options_.plugin_options["org.test.toy"] = parse_json(R"({"unknown":1})", "test").value();
-  EXPECT_EQ(story(*open()), (Story{"toy.json: failed open open.failed"}));
+  EXPECT_EQ(story(*open()), (Story{"toy.json: failed validated options.unknown-key"}));
 }
 
 TEST_F(RegistryTest, MissingRequestedFolderIsReported) {

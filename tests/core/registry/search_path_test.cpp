@@ -21,7 +21,7 @@ TEST(SearchPath, StandsInTheDocumentedOrder) {
   world.set("XDG_CONFIG_HOME", "/config");
   world.set("HOME", "/home/x");
   world.set("XDG_DATA_DIRS", "/d1:/d2");
-  const auto entries = search_path({{"/api"}, true, world.environment()});
+  const auto entries = search_path({{"/api"}, true, world.environment(), {}});
   EXPECT_EQ(sources(entries),
             (std::vector<std::string>{"api", "env:BACKPLANE_ADD_PLUGIN_PATH", "env:BACKPLANE_ADD_PLUGIN_PATH",
                                       "env:XDG_CONFIG_HOME", "env:XDG_DATA_HOME", "beside-core", "etc",
@@ -41,21 +41,52 @@ TEST(SearchPath, PluginPathReplacesAllThatFollows) {
   PluginWorld world;
   world.set("BACKPLANE_PLUGIN_PATH", "/only");
   world.set("BACKPLANE_ADD_PLUGIN_PATH", "/add");
-  const auto entries = search_path({{"/api"}, true, world.environment()});
+  const auto entries = search_path({{"/api"}, true, world.environment(), {}});
   EXPECT_EQ(sources(entries), (std::vector<std::string>{"api", "env:BACKPLANE_PLUGIN_PATH"}));
   world.set("BACKPLANE_PLUGIN_PATH", "");
-  EXPECT_EQ(search_path({{}, true, world.environment()}).size(), 0u);
+  EXPECT_EQ(search_path({{}, true, world.environment(), {}}).size(), 0u);
+}
+
+TEST(SearchPath, ConfiguredFoldersComeBeforeTheUsersOwn) {
+  PluginWorld world;
+  world.set("BACKPLANE_ADD_PLUGIN_PATH", "/add");
+  world.set("XDG_CONFIG_HOME", "/config");
+  const auto entries = search_path({{}, true, world.environment(), {"/opt/a", "/opt/b"}});
+  EXPECT_EQ(entries[1].source, "config");
+  EXPECT_EQ(entries[2].path, "/opt/b");
+  EXPECT_TRUE(entries[2].requested);
+  EXPECT_EQ(entries[3].source, "env:XDG_CONFIG_HOME");
+}
+
+TEST(SearchPath, SafeModeLeavesTheApplicationsOwnAndWhatLiesBesideTheCore) {
+  PluginWorld world;
+  world.set("BACKPLANE_SAFE_MODE", "1");
+  world.set("BACKPLANE_PLUGIN_PATH", "/only");
+  EXPECT_EQ(sources(search_path({{"/api"}, true, world.environment(), {"/opt"}})),
+            (std::vector<std::string>{"api", "beside-core"}));
+  world.set("BACKPLANE_SAFE_MODE", "0");
+  EXPECT_EQ(sources(search_path({{}, true, world.environment(), {}})),
+            (std::vector<std::string>{"env:BACKPLANE_PLUGIN_PATH"}));
+}
+
+TEST(SearchPath, APrivilegedProcessIsNotLedByItsCaller) {
+  PluginWorld world;
+  for (const char* name : {"BACKPLANE_PLUGIN_PATH", "BACKPLANE_ADD_PLUGIN_PATH", "XDG_CONFIG_HOME", "XDG_DATA_HOME",
+                           "XDG_DATA_DIRS", "HOME"})
+    world.set(name, "/planted");
+  for (const SearchEntry& entry : search_path({{}, true, world.environment(true), {}}))
+    EXPECT_EQ(entry.path.find("planted"), std::string::npos) << entry.source;
 }
 
 TEST(SearchPath, WithoutTheSystemOnlyTheApiCounts) {
   PluginWorld world;
   world.set("BACKPLANE_PLUGIN_PATH", "/only");
-  EXPECT_EQ(sources(search_path({{"/api"}, false, world.environment()})), (std::vector<std::string>{"api"}));
+  EXPECT_EQ(sources(search_path({{"/api"}, false, world.environment(), {}})), (std::vector<std::string>{"api"}));
 }
 
 TEST(SearchPath, NoHomeNoHomeFolders) {
   PluginWorld world;
-  for (const SearchEntry& entry : search_path({{}, true, world.environment()})) {
+  for (const SearchEntry& entry : search_path({{}, true, world.environment(), {}})) {
     EXPECT_NE(entry.source, "env:XDG_CONFIG_HOME");
     EXPECT_TRUE(std::filesystem::path(entry.path).is_absolute()) << entry.path;
   }

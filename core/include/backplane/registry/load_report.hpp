@@ -33,9 +33,10 @@ enum class LoadStage {
 };
 
 enum class LoadOutcome {
-  active,   // its devices are listed
-  skipped,  // by a rule: filtered, shadowed, another variant was better, the processor or hardware is not here
-  failed,   // something is wrong with it
+  active,    // its devices are listed
+  eligible,  // nothing speaks against it, but nothing was to be loaded
+  skipped,   // by a rule: filtered, shadowed, another variant was better, the processor or hardware is not here
+  failed,    // something is wrong with it
 };
 
 std::string_view stage_name(LoadStage stage);

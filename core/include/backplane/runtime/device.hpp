@@ -58,6 +58,13 @@ class Device {
   std::string selector() const;
   const std::string& bus_id() const { return bus_id_; }  // empty = none
   const std::array<uint8_t, 16>& uuid() const { return uuid_; }
+  bool has_uuid() const { return uuid_ != std::array<uint8_t, 16>{}; }
+  std::string uuid_text() const;  // 32 lower-case hexadecimal digits
+  // What names the hardware best: "uuid:...", "pci:...", or the selector.
+  std::string identity() const;
+  // The selector of an earlier device of another plugin that shows the same hardware; empty = none is known.
+  const std::string& alias_of() const { return alias_of_; }
+  void set_alias_of(std::string selector) { alias_of_ = std::move(selector); }
   uint32_t type() const { return type_; }  // BP_DEVICE_*
   std::string_view type_name() const;      // "cpu", "gpu", "igpu", "accel"
   uint64_t caps() const { return caps_; }  // BP_CAP_*
@@ -99,7 +106,7 @@ class Device {
 
   bp_opened tables_{};
   bp_device* handle_ = nullptr;
-  std::string plugin_id_, name_, description_, bus_id_;
+  std::string plugin_id_, name_, description_, bus_id_, alias_of_;
   uint32_t index_ = 0, type_ = 0, max_rank_ = 0;
   uint64_t caps_ = 0;
   std::array<uint8_t, 16> uuid_{};
