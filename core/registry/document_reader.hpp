@@ -33,7 +33,7 @@ inline Result<Json> parse_document(std::string_view area, std::string_view text,
 template <class Derived>
 class DocumentReader {
  protected:
-  static constexpr size_t kShownBytes = 100;  // of a bad value in a message
+  static constexpr size_t kShownBytes = 100, kShownPathBytes = 300;  // of a bad value and of a path in a message
 
   using Read = Status (Derived::*)(const Json& value);
   struct Key {
@@ -48,7 +48,7 @@ class DocumentReader {
 
   // Whether the document is of a minor version that is newer than this reader.
   bool newer_minor() const { return newer_minor_; }
-  // "plugin.abi.min", "devices.order[2]"; "" at the root.
+  // "plugin.abi.min", "devices.order[2]"; "" at the root. For messages: shortened if somebody's key is very long.
   std::string path() const;
   const std::vector<std::string>& steps() const { return steps_; }
   std::string place(const Json& at) const { return cat(file_, ":", at.line(), ":", at.column(), ": "); }
@@ -119,7 +119,7 @@ template <class Derived>
 std::string DocumentReader<Derived>::path() const {
   std::string path;
   for (const std::string& step : steps_) path += cat(path.empty() || step.starts_with('[') ? "" : ".", step);
-  return path;
+  return shortened(path, kShownPathBytes);
 }
 
 template <class Derived>

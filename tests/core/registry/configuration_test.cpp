@@ -405,6 +405,21 @@ TEST_F(ConfigurationTest, MessagesAreOneLineWhateverTheNames) {
     EXPECT_TRUE(std::none_of(notice.message.begin(), notice.message.end(), [](char c) { return c >= 0 && c < ' '; }));
 }
 
+TEST_F(ConfigurationTest, LongKeysAndLongListsAreReadAndMessagesStayShort) {
+  const std::string long_key(500000, 'k');
+  write("etc", "a.json", "\"" + long_key + "\": 1, \"devices\": {\"order\": [\"" + long_key + "\"]}");
+  std::string options, items;
+  for (int i = 0; i < 20000; ++i) options += (i ? ",\"" : "\"") + std::to_string(i) + "\":0";
+  for (int i = 0; i < 50000; ++i) items += i ? ",\"d\"" : "\"d\"";
+  write("etc", "b.json", "\"plugins\": {\"a\": {\"options\": {\"n\": {" + options + "}}}}");
+  write("etc", "c.json", "\"devices\": {\"order\": [" + items + "]}");
+  const Configuration configuration = load();
+  ASSERT_EQ(codes(configuration), Codes{"warning config.unknown-key"});
+  EXPECT_LT(configuration.notices[0].message.size(), 1000u);
+  EXPECT_EQ(configuration.plugin("a").options.find("n")->members().size(), 20000u);
+  EXPECT_EQ(configuration.device_order.size(), 50001u);
+}
+
 TEST_F(ConfigurationTest, TheSameFilesGiveTheSameConfiguration) {
   for (const char* name : {"c.json", "a.json", "b.json", "Z.json"}) {
     write("usr", name, "\"plugin_dirs\": [\"/opt/" + std::string(name) + "\"], \"unknown\": 1");
@@ -418,8 +433,11 @@ TEST_F(ConfigurationTest, TheSameFilesGiveTheSameConfiguration) {
     EXPECT_EQ(first.entries[i].key, second.entries[i].key);
     EXPECT_EQ(first.entries[i].file, second.entries[i].file);
   }
-  ASSERT_EQ(first.files.size(), 8u);
-  for (size_t i = 0; i < first.files.size(); ++i) EXPECT_EQ(first.files[i].path, second.files[i].path);
+  // Lowest folder first, bytewise in each.
+  Texts paths;
+  for (const ConfigurationFile& file : first.files) paths.push_back(file.path.substr(world_.root().string().size()));
+  EXPECT_EQ(paths, (Texts{"/usr/Z.json", "/usr/a.json", "/usr/b.json", "/usr/c.json", "/user/uZ.json", "/user/ua.json",
+                          "/user/ub.json", "/user/uc.json"}));
   ASSERT_EQ(first.notices.size(), 4u);
   for (size_t i = 0; i < first.notices.size(); ++i) EXPECT_EQ(first.notices[i].message, second.notices[i].message);
 }

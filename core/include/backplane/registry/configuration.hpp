@@ -35,12 +35,12 @@ struct PluginConfiguration {
 struct ConfigurationEntry {
   std::string key;  // "plugins.org.example.gpu.enabled", "devices.order[0]", "trust"
   Json value;
-  std::string file;
-  uint32_t line = 0, column = 0;  // 1-based
+  std::string file;               // or "env:BACKPLANE_PROBE"
+  uint32_t line = 0, column = 0;  // 1-based; 0 = not in a file
 };
 
 struct ConfigurationFile {
-  enum class State { used, replaced, masked, broken };
+  enum class State { used, replaced, masked, broken };  // masked = it leads to /dev/null
   std::string path;
   State state = State::used;
   std::string by;  // of replaced, the file that does
@@ -54,7 +54,7 @@ struct Configuration {
   ProbePolicy probe = ProbePolicy::cached;
   uint32_t probe_timeout_ms = 10000;
 
-  std::vector<ConfigurationEntry> entries;  // every value in force that a file gives, in the order of keys
+  std::vector<ConfigurationEntry> entries;  // every value in force that somebody gave, object by object, keys in order
   std::vector<ConfigurationFile> files;     // every file looked at, lowest first
   std::vector<Notice> notices;              // codes "config.*"
 
