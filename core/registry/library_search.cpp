@@ -134,6 +134,7 @@ const LibraryFile* LibrarySearch::open(const std::string& path) {
 }
 
 std::vector<std::string> LibrarySearch::expand(const std::vector<std::string>& texts, const LibraryFile& owner) const {
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): so the kernel hands pointers over
   const char* platform = reinterpret_cast<const char*>(getauxval(AT_PLATFORM));
   const Variable variables[] = {
       {"ORIGIN", parent_folder(owner.path)}, {"LIB", lib_}, {"PLATFORM", platform ? platform : ""}};
