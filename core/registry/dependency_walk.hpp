@@ -3,8 +3,9 @@
 // Follows DT_NEEDED through the rules of ld.so(8): DT_RPATH of the chain (without DT_RUNPATH), LD_LIBRARY_PATH,
 // DT_RUNPATH of the one that asks, /etc/ld.so.cache, the standard folders. It answers for a process that has loaded
 // nothing yet; but a library that this process has mapped already, from wherever, is not missing. The DT_RPATH of the
-// program itself and LD_PRELOAD are not looked at. Runs no code. Thread safety: serialised by the caller; remembers the
-// files it has read, so one walk object serves many libraries, and another one sees what has changed since.
+// program and of this library, and LD_PRELOAD, are not looked at. Runs no code. Thread safety: serialised by the
+// caller; remembers the files it has read, so one walk object serves many libraries, and another one sees what has
+// changed since.
 #pragma once
 
 #include <map>

@@ -107,6 +107,7 @@ std::string search_key(const std::string& name, const SearchPath& where) {
 LibrarySearch::LibrarySearch(const Environment& environment, const std::string& cache_path)
     : library_path_(split_library_path(environment.get("LD_LIBRARY_PATH").value_or(""))),
       levels_(processor_levels()),
+      lib_(is_folder(cat("/usr/lib/", kMultiarch)) ? cat("lib/", kMultiarch) : "lib64"),
       cache_(LibraryCache::read(cache_path)) {}
 
 const LibraryFile* LibrarySearch::open(const std::string& path) {
@@ -133,12 +134,10 @@ const LibraryFile* LibrarySearch::open(const std::string& path) {
 }
 
 std::vector<std::string> LibrarySearch::expand(const std::vector<std::string>& texts, const LibraryFile& owner) const {
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): so the kernel hands pointers over
   const char* platform = reinterpret_cast<const char*>(getauxval(AT_PLATFORM));
-  struct stat info = {};
-  const bool multiarch = ::stat(cat("/usr/lib/", kMultiarch).c_str(), &info) == 0;
-  const Variable variables[] = {{"ORIGIN", parent_folder(owner.path)},
-                                {"LIB", multiarch ? cat("lib/", kMultiarch) : "lib64"},
-                                {"PLATFORM", platform ? platform : ""}};
+  const Variable variables[] = {
+      {"ORIGIN", parent_folder(owner.path)}, {"LIB", lib_}, {"PLATFORM", platform ? platform : ""}};
   std::vector<std::string> expanded;
   for (const std::string& text : texts) expanded.push_back(text.empty() ? "." : replace_variables(text, variables));
   return expanded;

@@ -61,12 +61,13 @@ class LibrarySearch {
   bool look_in_cache(const std::string& name, bool default_folders, SearchResult& result);
   bool is_folder(const std::string& path);
 
+  std::map<std::string, bool> folders_;    // whether there is one; first, since the initialisers below ask
   std::vector<std::string> library_path_;  // LD_LIBRARY_PATH
   std::vector<std::string> levels_;        // of the processor, best first, such as "x86-64-v3"
+  std::string lib_;                        // for $LIB
   LibraryCache cache_;
   std::map<std::string, LibraryFile> files_;
   std::map<std::string, SearchResult> searches_;
-  std::map<std::string, bool> folders_;
 };
 
 }  // namespace backplane

@@ -99,7 +99,9 @@ LoadFailure explain_load_failure(const Status& failure, const std::string& libra
   if (const std::string_view version = text_after(text, ": version `", "'"); !version.empty())
     return explain_version(failure, version, library_path);
   const DependencyClosure closure = walk.walk(library_path);  // whatever language the system's text is in
-  if (!closure.missing.empty()) return explain_missing(failure, closure.missing, manifest);
+  // An empty chain: it is the library itself that cannot be read, as the system said.
+  if (!closure.missing.empty() && !closure.missing[0].chain.empty())
+    return explain_missing(failure, closure.missing, manifest);
   return {failure, ""};
 }
 

@@ -98,6 +98,8 @@ class PluginLint {
     std::vector<std::string> folders = object_.runpath.empty() ? object_.rpath : object_.runpath;
     const bool leads_to_origin = std::any_of(folders.begin(), folders.end(), is_at_origin);
     folders.erase(std::remove_if(folders.begin(), folders.end(), is_at_origin), folders.end());
+    folders.erase(std::unique(folders.begin(), folders.end()), folders.end());  // CMake pads with colons
+    std::replace(folders.begin(), folders.end(), std::string(), std::string("the working directory (an empty entry)"));
     if (!folders.empty())
       warn("absolute-runpath", cat("the library looks for what it needs in ", shown(folders)),
            "give folders relative to the plugin: -Wl,-rpath,'$ORIGIN'; others exist on the machine that built it only");

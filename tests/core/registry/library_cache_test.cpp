@@ -3,19 +3,18 @@
 #include <gtest/gtest.h>
 
 #include "cache_image.hpp"
-#include "fixtures/plugin_world.hpp"
+#include "memory_file.hpp"
 
 namespace backplane {
 namespace {
 
 class LibraryCacheTest : public ::testing::Test {
  protected:
-  std::vector<std::string> find(const std::string& image, const std::string& name) {
-    const LibraryCache cache = LibraryCache::read(world_.write(world_.root() / "cache", image));
+  static std::vector<std::string> find(const std::string& image, const std::string& name) {
+    const LibraryCache cache = LibraryCache::read(MemoryFile(image).path());
     const auto paths = cache.find(name);
     return {paths.begin(), paths.end()};
   }
-  PluginWorld world_;
 };
 
 TEST_F(LibraryCacheTest, FindsPathsInOrder) {

@@ -124,6 +124,7 @@ TEST_F(LoadFailureTest, LeavesOtherFailuresAlone) {
   const Status odd = failed_precondition("cannot allocate memory in static TLS block", "dlopen.failed");
   EXPECT_EQ(explain(odd, path).status.message(), odd.message());
   EXPECT_EQ(explain(odd, path).status.id(), "dlopen.failed");
+  EXPECT_EQ(explain(odd, world_.write(world_.root() / "text.so", "text")).status.id(), "dlopen.failed");
   const Status replaced = failed_precondition("undefined symbol: x", "dlopen.replaced");
   EXPECT_EQ(explain(replaced, path).status.id(), "dlopen.replaced");
 }

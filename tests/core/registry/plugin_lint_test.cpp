@@ -6,6 +6,7 @@
 
 #include "elf_image.hpp"
 #include "fixtures/plugin_world.hpp"
+#include "memory_file.hpp"
 
 namespace backplane {
 namespace {
@@ -76,6 +77,8 @@ TEST_F(PluginLintTest, WantsRelativeRunpaths) {
   image_.runpath = "$ORIGIN:/opt/build/lib:${ORIGIN}/../lib";
   EXPECT_EQ(codes(), Codes{"lint.absolute-runpath"});
   EXPECT_NE(lint()->at(0).message.find("/opt/build/lib"), std::string::npos);
+  image_.runpath = "$ORIGIN:::";
+  EXPECT_NE(lint()->at(0).message.find("in the working directory"), std::string::npos) << lint()->at(0).message;
 }
 
 TEST_F(PluginLintTest, WantsAWayToLibrariesBesideIt) {
@@ -115,7 +118,7 @@ TEST_F(PluginLintTest, SurvivesEveryWrongByte) {
     for (const int change : {0xFF, 0x01, 0x80}) {
       std::string bytes = good;
       bytes[at] = static_cast<char>(bytes[at] ^ change);
-      const Result<std::vector<Notice>> notices = lint_plugin(world_.write(world_.root() / "p.so", bytes));
+      const Result<std::vector<Notice>> notices = lint_plugin(MemoryFile(bytes).path());
       EXPECT_TRUE(notices.ok() || notices.status().id().starts_with("elf.")) << notices.status().id();
     }
 }

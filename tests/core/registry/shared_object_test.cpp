@@ -11,6 +11,7 @@
 #include "backplane/sdk/manifest_note.h"
 #include "elf_image.hpp"
 #include "fixtures/plugin_world.hpp"
+#include "memory_file.hpp"
 #include "registry/manifest.hpp"
 
 namespace backplane {
@@ -23,7 +24,8 @@ class SharedObjectTest : public ::testing::Test {
     image_.assign(std::istreambuf_iterator<char>(file), {});
   }
   Result<SharedObject> read(const std::string& image) {
-    return SharedObject::read(RegularFile::open(world_.write(world_.root() / "image.so", image)).value());
+    const MemoryFile file(image);
+    return SharedObject::read(RegularFile::open(file.path()).value());
   }
   std::string check(const std::string& image) {
     const Status status = read(image).status();
@@ -39,7 +41,6 @@ class SharedObjectTest : public ::testing::Test {
     return check(image);
   }
 
-  PluginWorld world_;
   std::string image_;
 };
 

@@ -23,7 +23,7 @@ std::string library_of(const std::string& name) {
 std::vector<std::string> built() {
   std::vector<std::string> names;
   std::istringstream list(BACKPLANE_EMBEDDED_BUILT);
-  for (std::string name; std::getline(list, name, ';');) names.push_back(name);
+  for (std::string name; list >> name;) names.push_back(name);
   return names;
 }
 
@@ -56,7 +56,7 @@ TEST_P(EmbeddedManifestTest, IsReadBackInFull) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Built, EmbeddedManifestTest, ::testing::ValuesIn(built()),
-                         [](const auto& info) { return info.param; });
+                         [](const auto& variant) { return variant.param; });
 
 TEST(EmbeddedManifest, SaysTheSameAsTheFileBesideIt) {
   std::ifstream file(kFolder / "embedded_with_file.json");
