@@ -26,13 +26,13 @@ LAYERS = {
 ANYTHING_PUBLIC = LAYERS["host"]  # examples, tests, bench
 # Folder prefix -> layer; the first that fits decides.
 FOLDERS = [("sdk/", "sdk"), ("plugins/", "plugins"), ("host/formats/", "formats"),
-           ("host/include/backplane/formats", "formats"), ("host/", "host")]
+           ("host/include/backplane/formats", "formats"), ("host/", "host"), ("core/probe/", "registry")]
 for _layer in ("base", "graph", "reference", "registry", "runtime", "scheduler"):
     FOLDERS += [(f"core/{_layer}/", _layer), (f"core/include/backplane/{_layer}/", _layer)]
 
 # Header of a third-party library -> where it may be included. Tests and benchmarks may use what they please.
 THIRD_PARTY = [
-    (r"boost/", ["core/registry/library.cpp"]),
+    (r"boost/", ["core/registry/plugin/library.cpp"]),
     (r"nlohmann/", ["core/base/json.cpp", "host/"]),
     (r"nettle/", ["core/base/sha256.cpp"]),
     (r"spdlog/", ["core/base/log.cpp", "host/"]),
@@ -138,7 +138,7 @@ BAD_TREE = {
     "plugins/cpu-hbm/a.cpp": ('#include "../cpu/src/a.hpp"\n#include <hbwmalloc.h>\n', 0),
     "core/base/json.cpp": ("#include <nlohmann/json.hpp>\n", 0),
     "core/base/text.cpp": ("#include <nlohmann/json.hpp>\n#include <spdlog/spdlog.h>\n", 2),
-    "core/registry/library.cpp": ("#include <boost/dll/shared_library.hpp>\n", 0),
+    "core/registry/plugin/library.cpp": ("#include <boost/dll/shared_library.hpp>\n", 0),
     "core/registry/other.cpp": ("  #  include <boost/dll/shared_library.hpp>\n", 1),
     "core/runtime/a.cpp": ('#include "registry/registry.hpp"\n#include "scheduler/executor.hpp"\n', 1),
     "host/verbs/b.cpp": ('#include "registry/registry.hpp"\n', 1),

@@ -76,10 +76,12 @@ struct Fault {
   std::string id, message;
 };
 
-// What the lexer would let pass: bad UTF-8 outside strings, a byte order mark, and NUL, which it takes for the end.
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // editors of other systems put it in front
+
+// What the lexer would let pass: bad UTF-8 outside strings, and NUL, which it takes for the end.
 std::optional<Fault> find_bad_bytes(std::string_view text) {
-  if (text.substr(0, 3) == "\xEF\xBB\xBF")
-    return Fault{{}, "json.syntax", "the file starts with a byte order mark; save it as UTF-8 without one"};
+  if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF"))
+    return Fault{{}, "json.utf8", "the file is UTF-16; save it as UTF-8"};
   Position position;
   for (size_t at = 0; at < text.size();) {
     if (text[at] == '\0') return Fault{position, "json.syntax", "a NUL byte; JSON is text"};
@@ -381,6 +383,7 @@ std::string Json::dump(int indent) const {
 }
 
 Result<Json> parse_json(std::string_view text, std::string_view file, JsonLimits limits, JsonFault* fault) {
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   Json root;
   const std::optional<Fault> found = build(text, limits, root);
   if (!found) return root;

@@ -16,10 +16,10 @@
 #include "backplane/base/log.hpp"
 #include "backplane/base/text.hpp"
 #include "backplane/base/thread_pool.hpp"
-#include "registry/host_services.hpp"
-#include "registry/plugin.hpp"
-#include "registry/plugin_call.hpp"
-#include "registry/probe_protocol.hpp"
+#include "registry/plugin/host_services.hpp"
+#include "registry/plugin/plugin.hpp"
+#include "registry/plugin/plugin_call.hpp"
+#include "registry/probe/probe_protocol.hpp"
 #include "registry/regular_file.hpp"
 
 // A crash must end this process by its signal, also where a sanitizer would rather report it and exit.

@@ -5,11 +5,11 @@
 #include "backplane/base/json.hpp"
 #include "backplane/base/text.hpp"
 #include "backplane/registry/cpu_features.hpp"
-#include "dependency_walk.hpp"
-#include "manifest.hpp"
-#include "pin.hpp"
-#include "plugin_lint.hpp"
-#include "shared_object.hpp"
+#include "registry/elf/dependency_walk.hpp"
+#include "registry/elf/plugin_lint.hpp"
+#include "registry/elf/shared_object.hpp"
+#include "registry/manifest/manifest.hpp"
+#include "registry/scan/pin.hpp"
 
 namespace backplane {
 namespace {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "backplane/base/text.hpp"
-#include "scan.hpp"
+#include "registry/scan/scan.hpp"
 
 namespace backplane {
 namespace {

@@ -23,8 +23,8 @@
 #include "backplane/registry/environment.hpp"
 #include "backplane/registry/load_report.hpp"
 #include "backplane/registry/notice.hpp"
-#include "host_services.hpp"
-#include "plugin.hpp"
+#include "registry/plugin/host_services.hpp"
+#include "registry/plugin/plugin.hpp"
 #include "regular_file.hpp"
 
 namespace backplane {

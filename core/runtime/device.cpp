@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "backplane/base/text.hpp"
-#include "registry/plugin_call.hpp"
+#include "registry/plugin/plugin_call.hpp"
 
 namespace backplane {
 namespace {

@@ -112,8 +112,9 @@ void name_devices(std::span<Device* const> known, std::span<Device* const> fresh
     std::string name = device->name();
     for (int i = 2; !names.insert(name).second; ++i) name = cat(device->name(), ".", i);
     device->rename(std::move(name));
-    const auto twin = std::find_if(earlier.begin(), earlier.end(),
-                                   [&](const Device* other) { return same_hardware(*other, *device); });
+    const auto twin = std::find_if(earlier.begin(), earlier.end(), [&](const Device* other) {
+      return other->alias_of().empty() && same_hardware(*other, *device);
+    });
     if (twin != earlier.end()) device->set_alias_of((*twin)->selector());
     earlier.push_back(device);
   }

@@ -2,7 +2,7 @@
 
 #include "backplane/base/text.hpp"
 #include "backplane/runtime/device.hpp"
-#include "registry/plugin_call.hpp"
+#include "registry/plugin/plugin_call.hpp"
 
 namespace backplane {
 

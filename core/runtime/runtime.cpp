@@ -7,7 +7,7 @@
 #include "backplane/base/text.hpp"
 #include "backplane/base/thread_pool.hpp"
 #include "device_list.hpp"
-#include "registry/plugin_call.hpp"
+#include "registry/plugin/plugin_call.hpp"
 #include "registry/registry.hpp"
 
 namespace backplane {

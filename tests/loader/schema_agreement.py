@@ -61,7 +61,7 @@ def no_constant(word):
 def schema_accepts(validator, content):
     """Whether the bytes are a JSON document that the schema accepts."""
     try:
-        document = json.loads(content.decode("utf-8"), parse_constant=no_constant)
+        document = json.loads(content.decode("utf-8-sig"), parse_constant=no_constant)
     except ValueError:
         return False
     return validator.is_valid(document)
@@ -120,7 +120,7 @@ def documents(root, kind, schema):
     for name, content in corpus(root, kind):
         yield name, content
         if "/good/" in name and name not in EXCEPTIONS:
-            for what, document in mutations(json.loads(content)):
+            for what, document in mutations(json.loads(content.decode("utf-8-sig"))):
                 yield f"{name}: {what}", json.dumps(document).encode()
 
 

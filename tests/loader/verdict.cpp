@@ -7,8 +7,8 @@
 #include <iterator>
 #include <string>
 
-#include "registry/config_document.hpp"
-#include "registry/manifest.hpp"
+#include "registry/configuration/config_document.hpp"
+#include "registry/manifest/manifest.hpp"
 
 namespace {
 

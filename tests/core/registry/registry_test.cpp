@@ -182,7 +182,7 @@ TEST_F(RegistryTest, TruncatedLibraryIsNeverMapped) {
   }
 }
 
-TEST_F(RegistryTest, UndefinedSymbolsFailAtOnceWithTheSystemsText) {
+TEST_F(RegistryTest, AMissingLibraryIsNamedAndTheManifestSaysHowToGetIt) {
   world_.install(folder_, "toy", "org.test.toy", ",\"dependencies\":[{\"soname\":\"nothing.so\",\"hint\":\"h\"}]");
   std::ifstream in(folder_ / "toy.so", std::ios::binary);
   std::string image{std::istreambuf_iterator<char>(in), {}};
@@ -195,7 +195,7 @@ TEST_F(RegistryTest, UndefinedSymbolsFailAtOnceWithTheSystemsText) {
       folder_ / "toy.json",
       manifest_text("org.test.toy", "toy.so", ",\"dependencies\":[{\"soname\":\"nix.so.66\",\"hint\":\"get nix\"}]"));
   const auto registry = open();
-  EXPECT_EQ(story(*registry), (Story{"toy.json: failed dlopen dlopen.failed"}));
+  EXPECT_EQ(story(*registry), (Story{"toy.json: failed dlopen dlopen.missing-library"}));
   EXPECT_NE(registry->reports()[0].message.find("nix.so.66"), std::string::npos) << registry->reports()[0].message;
   EXPECT_EQ(registry->reports()[0].hint, "get nix");
 }

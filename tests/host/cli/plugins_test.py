@@ -120,7 +120,7 @@ class Usage(ProgramTest):
             self.assert_fails(outcome, USAGE)
 
     def test_an_unknown_verb_is_named_and_the_known_ones_are_listed(self):
-        self.assert_fails(self.run_program("device"), USAGE, "'device'", "did you mean 'devices'", "plugins, plan, run")
+        self.assert_fails(self.run_program("device"), USAGE, "'device'", "did you mean 'devices'", "plugins, doctor, config, manifest, plan, run")
 
     def test_help_and_version(self):
         for arguments in (["--help"], ["run", "--help"], ["--version"]):

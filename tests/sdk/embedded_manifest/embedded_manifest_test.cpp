@@ -7,8 +7,8 @@
 #include <iterator>
 #include <sstream>
 
-#include "registry/manifest.hpp"
-#include "registry/shared_object.hpp"
+#include "registry/elf/shared_object.hpp"
+#include "registry/manifest/manifest.hpp"
 
 namespace backplane {
 namespace {

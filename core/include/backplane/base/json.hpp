@@ -1,7 +1,8 @@
 // Json: a JSON value with the place it came from, a strict parser and a writer.
 //
-// The parser accepts RFC 8259 and nothing more: no comments, trailing commas or trailing data, no duplicate keys, valid
-// UTF-8 only, and caps on size and depth. Errors name file:line:column. Thread safety: values.
+// The parser accepts RFC 8259, with or without a UTF-8 byte order mark, and nothing more: no comments, trailing commas
+// or trailing data, no duplicate keys, valid UTF-8 only, and caps on size and depth. Errors name file:line:column.
+// Thread safety: values.
 #pragma once
 
 #include <cstdint>
