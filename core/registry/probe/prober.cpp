@@ -34,6 +34,7 @@ Prober::Prober(ProbeSettings settings, DependencyWalk& walk)
       cache_(settings_.policy == ProbePolicy::cached ? settings_.cache_folder : "") {}
 
 void Prober::probe(const std::vector<Candidate*>& candidates) {
+  for (Candidate* candidate : candidates) candidate->tried = true;
   if (settings_.policy == ProbePolicy::off) return;
   std::vector<Trial> trials;
   for (Candidate* candidate : candidates) {

@@ -23,6 +23,7 @@ struct Candidate {
   std::string text;      // of a manifest
   bool stopped = false;  // the report says why
   bool standby = false;  // a variant that is used only if all better ones fail
+  bool tried = false;    // in a child process, or a verdict was known, or none is wanted
   std::optional<Manifest> manifest;
   std::optional<FileIdentity> library;  // the library as it was checked
   Json options = Json::object();        // over the manifest's, from configuration and application

@@ -158,7 +158,7 @@ void Scan::shadow_duplicate(Candidate& candidate) const {
 void Scan::load_first_that_works(Candidate& candidate) {
   for (Candidate* next = &candidate; next; next = next_variant(candidates_, *next)) {
     if (!next->stopped) shadow_duplicate(*next);
-    if (!next->stopped && options_.load && next != &candidate) prober_.probe({next});
+    if (!next->stopped && !next->tried && options_.load) prober_.probe({next});  // it was in another's shadow
     if (!next->stopped) load(*next);
     if (next->report.outcome != LoadOutcome::failed) return;
   }
