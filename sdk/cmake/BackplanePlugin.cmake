@@ -40,7 +40,10 @@ function(backplane_add_plugin target)
   target_compile_definitions(${target} PRIVATE BACKPLANE_BUILDING_PLUGIN)
   set_target_properties(${target} PROPERTIES
     C_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
-    LIBRARY_OUTPUT_DIRECTORY "${arg_OUTPUT_DIRECTORY}" LINK_DEPENDS "${exports}")
+    LIBRARY_OUTPUT_DIRECTORY "${arg_OUTPUT_DIRECTORY}" LINK_DEPENDS "${exports}"
+    # Libraries that come with a plugin lie beside it. The path of the build tree would be padded with empty entries,
+    # which stand for the working directory.
+    BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN")
   target_link_options(${target} PRIVATE "LINKER:--version-script=${exports}")
 
   _backplane_manifest_members(members)

@@ -98,6 +98,64 @@ TEST_F(RuntimeTest, UsesTheApplicationsPoolAndLog) {
   EXPECT_EQ(lines.back(), "org.test.toy: closed");
 }
 
+TEST_F(RuntimeTest, FindsDevicesByTypeAndTheBest) {
+  open();
+  EXPECT_EQ(runtime_->best_device().status().code(), Code::not_found);
+  install("toy_cpu", "org.test.toy-cpu");
+  install("toy");
+  ASSERT_TRUE(runtime_->rescan().ok());
+  EXPECT_EQ(runtime_->best_device().value()->selector(), "org.test.toy:0");
+  const auto cpus = runtime_->devices_of_type(BP_DEVICE_CPU);
+  ASSERT_EQ(cpus.size(), 2u);
+  EXPECT_EQ(cpus[0]->selector(), "org.test.toy-cpu:0");
+  EXPECT_TRUE(runtime_->devices_of_type(BP_DEVICE_ACCEL).empty());
+  EXPECT_EQ(runtime_->select("*-cpu:*").value(), cpus);
+}
+
+TEST_F(RuntimeTest, FindsPluginsAndTheirExtensionsByName) {
+  install("toy");
+  open();
+  const std::vector<PluginInfo> plugins = runtime_->plugins();
+  ASSERT_EQ(plugins.size(), 1u);
+  EXPECT_EQ(plugins[0].id, "org.test.toy");
+  EXPECT_EQ(plugins[0].version, "1.2.3");
+  EXPECT_EQ(plugins[0].library_path, world_.root() / "plugins" / "toy.so");
+  EXPECT_EQ(plugins[0].abi, BP_ABI_VERSION);
+  const auto* box = runtime_->extension<bp_table_head>("org.test.toy", "toy.box");
+  ASSERT_NE(box, nullptr);
+  EXPECT_EQ(box->kind, BP_KIND_TABLE_EXTENSION);
+  EXPECT_EQ(runtime_->extension<bp_table_head>("org.test.toy", "toy.box", 2), nullptr);
+  EXPECT_EQ(runtime_->extension<bp_table_head>("org.test.toy", "toy.none"), nullptr);
+  EXPECT_EQ(runtime_->extension<bp_table_head>("org.test.none", "toy.box"), nullptr);
+}
+
+TEST_F(RuntimeTest, RescanKeepsDevicesAndTheirNames) {
+  install("toy");
+  open();
+  Device* const first = runtime_->devices().at(0);
+  install("toy_cpu", "org.test.toy-cpu");
+  ASSERT_TRUE(runtime_->rescan().ok());
+  EXPECT_EQ(names(), (Names{"toy0", "toy0.2", "toy1"}));
+  EXPECT_EQ(runtime_->devices().at(0), first);
+  ASSERT_TRUE(runtime_->rescan().ok());
+  EXPECT_EQ(names(), (Names{"toy0", "toy0.2", "toy1"}));
+}
+
+TEST_F(RuntimeTest, TheEnvironmentChoosesDevices) {
+  install("toy_cpu", "org.test.toy-cpu");
+  install("toy");
+  world_.set("BACKPLANE_PLUGIN_PATH", world_.folder("plugins"));
+  world_.set("BACKPLANE_DEVICES", "toy1, org.test.toy:0, toy7");
+  RuntimeOptions options;
+  options.environment = world_.environment();
+  runtime_ = Runtime::open(options).value();
+  EXPECT_EQ(names(), (Names{"toy1", "toy0"}));
+  const std::vector<Notice> notices = runtime_->notices();
+  ASSERT_EQ(notices.size(), 1u);
+  EXPECT_EQ(notices[0].code, "device.not-found");
+  EXPECT_EQ(notices[0].severity, Severity::error);
+}
+
 TEST_F(RuntimeTest, EnvironmentIsInjected) {
   install("toy");
   world_.set("BACKPLANE_PLUGIN_PATH", world_.folder("plugins"));
