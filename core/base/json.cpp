@@ -78,10 +78,11 @@ struct Fault {
 
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // editors of other systems put it in front
 
-// What the lexer would let pass: bad UTF-8 outside strings, and NUL, which it takes for the end.
+// What the lexer would let pass: bad UTF-8 outside strings, another byte order mark, and NUL, which it takes for the end.
 std::optional<Fault> find_bad_bytes(std::string_view text) {
   if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF"))
     return Fault{{}, "json.utf8", "the file is UTF-16; save it as UTF-8"};
+  if (text.starts_with(kByteOrderMark)) return Fault{{}, "json.syntax", "a second byte order mark"};
   Position position;
   for (size_t at = 0; at < text.size();) {
     if (text[at] == '\0') return Fault{position, "json.syntax", "a NUL byte; JSON is text"};
