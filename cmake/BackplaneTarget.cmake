@@ -20,12 +20,21 @@ function(backplane_sanitize target)
   endif()
 endfunction()
 
+# backplane_test_target(<target>): settings of code that only tests. Under sanitizers it is not optimised, which halves the
+# time to compile it; what is tested is as ever.
+function(backplane_test_target target)
+  backplane_target(${target})
+  if(BACKPLANE_SANITIZE)
+    target_compile_options(${target} PRIVATE -O0)
+  endif()
+endfunction()
+
 # backplane_test(<name> LABELS <l>... SOURCES <s>... [LIBRARIES <lib>...] [ENVIRONMENT <VAR=value>...]):
 # a GoogleTest program whose cases are ctest tests.
 function(backplane_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LABELS;SOURCES;LIBRARIES;ENVIRONMENT")
   add_executable(${name} ${arg_SOURCES})
-  backplane_target(${name})
+  backplane_test_target(${name})
   target_link_libraries(${name} PRIVATE ${arg_LIBRARIES} GTest::gtest_main)
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST
                        PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 300 ENVIRONMENT "${arg_ENVIRONMENT}")
