@@ -239,7 +239,7 @@ void Zoo::add_wrong_manifests() {
       {"{\"file_format_version\":\"9.0\",\"plugin\":{}}", "format-version"},
       {"{\"file_format_version\":\"1.0\",\"file_format_version\":\"1.0\"}", "duplicate-key"},
       {"{\"file_format_version\":\"1.0\",\"plugins\":{}}", "unknown-key"},
-      {"{\"file_format_version\":\"1.0.0\",\"ICD\":{\"library_path\":\"libvulkan_x.so\"}}", "format-version"},
+      {"{\"file_format_version\":\"1.0.0\",\"ICD\":{\"library_path\":\"libvulkan_x.so\"}}", "unknown-key"},
       {"{\"file_format_version\":\"1.0\",\"plugin\":{\"id\":\"org.test.x\",\"library_path\":\"~/x.so\"}}", "path"},
       {"{\"file_format_version\":\"1.0\",\"plugin\":{\"id\":\"Org Test\",\"library_path\":\"x.so\"}}", "value"},
       {"{\"file_format_version\":\"1.0\",\"plugin\":{\"id\":\"org.test.\xff\",\"library_path\":\"x.so\"}}", "utf8"}};
