@@ -358,5 +358,22 @@ TEST_F(MisbehaviourTest, EveryCandidateEndsInOneReportAndTheGoodOnesWork) {
   expect_that_the_good_one_works();
 }
 
+// Hangs are left out, only for the time that they take.
+TEST_F(MisbehaviourTest, EachOneAloneEndsAsItDoesAmongTheOthers) {
+  const std::string good = (zoo_.folder() / kGood).string();
+  for (const auto& [file, wanted] : zoo_.stories()) {
+    if (file == kGood || zoo_.entangled().contains(file) || wanted.ends_with("probe.timeout")) continue;
+    SCOPED_TRACE(file);
+    zoo_.world().set("BACKPLANE_PLUGIN_PATH", good + ":" + (zoo_.folder() / file).string());
+    open("cached");
+    const std::vector<LoadReport> reports = runtime_->reports();
+    ASSERT_EQ(reports.size(), 2u);
+    EXPECT_EQ(story(reports[0]), "active active ok");
+    EXPECT_EQ(file_name(reports[1]), file);
+    EXPECT_EQ(story(reports[1]), wanted);
+    expect_that_the_good_one_works();
+  }
+}
+
 }  // namespace
 }  // namespace backplane
