@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that the codes of reports and notices in the sources are those of docs/spec/loader.md, and the other way round.
+"""Checks that the codes in the sources are those of docs/spec/loader.md, and the other way round.
 
   check_codes.py ROOT        prints what is wrong; exit 1 if anything is
   check_codes.py self-test   checks sources and a list with known faults

@@ -342,7 +342,9 @@ TEST_F(MisbehaviourTest, EveryCandidateEndsInOneReportAndTheGoodOnesWork) {
   expect_that_the_good_one_works();
   for (const LoadReport& report : runtime_->reports()) {
     EXPECT_FALSE(report.message.empty()) << file_name(report);
-    EXPECT_EQ(report.hint.empty(), report.outcome == LoadOutcome::active) << file_name(report) << " " << report.code;
+    if (report.outcome == LoadOutcome::failed) {
+      EXPECT_FALSE(report.hint.empty()) << file_name(report) << " " << report.code;
+    }
   }
 
   // Nothing changes when all is done again, nor when what happened in the trials is remembered.

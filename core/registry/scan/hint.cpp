@@ -12,11 +12,11 @@ constexpr std::string_view kNameLibrary = "name the shared object (.so) of the p
 constexpr std::string_view kForThisMachine = "install the plugin for this machine";
 constexpr std::string_view kCorrectManifest =
     "correct the manifest; `backplane manifest check FILE` shows what is wrong with it";
-constexpr std::string_view kChooseOne = "nothing, or remove one of the two";
+constexpr std::string_view kChooseOne = "remove one of the two if you want the other";
 constexpr std::string_view kOptions = "correct the option; `backplane config show --origin` shows where it comes from";
 constexpr std::string_view kTryAgain = "try again; see `backplane doctor`";
 constexpr std::string_view kCheckOwner = "make it and the folders above it root's or your own, writable by nobody else";
-constexpr std::string_view kNoHardware = "nothing, if that hardware is not in this machine; else see to its driver";
+constexpr std::string_view kNoHardware = "if this machine has such hardware, see to its driver";
 constexpr std::string_view kOtherVersion = "install versions of the plugin and of Backplane that fit together";
 
 struct Hint {
@@ -46,18 +46,16 @@ constexpr Hint kHints[] = {
     {"library.self", "correct plugin.library_path in the manifest"},
     {"library.duplicate", kChooseOne},
     {"library.restart-needed", "restart the program to use the new one"},
-    {"filter.disabled", "nothing, or take back what switches it off"},
-    {"filter.not-selected", "nothing, or add its id to BACKPLANE_PLUGINS_SELECT"},
+    {"filter.disabled", "take back what switches it off to have it"},
+    {"filter.not-selected", "add its id to BACKPLANE_PLUGINS_SELECT to have it"},
     {"plugin.duplicate-id", kChooseOne},
     {"plugin.threw", kAskAuthor},
-    {"variant.lower-rank", "nothing: a better build of the same plugin is used"},
     {"elf.truncated", kCopyAgain},
     {"elf.malformed", kCopyAgain},
     {"elf.magic", kNameLibrary},
     {"elf.type", kNameLibrary},
     {"elf.pie", kNameLibrary},
     {"elf.", kForThisMachine},
-    {"cpu.missing-feature", "install the build of the plugin for this processor, if there is one"},
     {"trust.", kCheckOwner},
     {"pin.mismatch", "install the library that was pinned, or pin the one that is there if you trust it"},
     {"options.", kOptions},

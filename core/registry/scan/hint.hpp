@@ -5,7 +5,7 @@
 
 namespace backplane {
 
-// One line for people; empty for codes of plugins that this version does not know.
+// One line for people; empty if there is nothing to do, or if the code is not known.
 std::string_view hint_of(std::string_view code);
 
 }  // namespace backplane
