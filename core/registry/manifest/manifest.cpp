@@ -1,5 +1,7 @@
 #include "manifest.hpp"
 
+#include <utility>
+
 #include "backplane/base/text.hpp"
 #include "document_reader.hpp"
 
@@ -9,6 +11,13 @@ namespace {
 // What only a configuration file has at its top.
 constexpr const char* kConfigKeys[] = {"plugins", "devices", "plugin_dirs", "trust", "probe", "probe_timeout_ms"};
 
+// What others' manifests have at their top, and whose they are.
+constexpr std::pair<const char*, const char*> kForeignKeys[] = {{"ICD", "a Vulkan or EGL driver"},
+                                                                {"layer", "a Vulkan layer"},
+                                                                {"layers", "Vulkan layers"},
+                                                                {"runtime", "an OpenXR runtime"},
+                                                                {"api_layer", "an OpenXR layer"}};
+
 class ManifestReader : public DocumentReader<ManifestReader> {
  public:
   // `library`: the one that holds the manifest, or "" if that is a file of its own.
@@ -17,6 +26,7 @@ class ManifestReader : public DocumentReader<ManifestReader> {
 
   Result<Manifest> read(const Json& root) {
     if (is_embedded()) manifest_.libraries.push_back({"", std::string(library_)});
+    BP_TRY(refuse_foreign(root));
     BP_TRY(read_format_version(root));
     BP_TRY(refuse_configuration(root));
     const Key keys[] = {{"$schema", false, &ManifestReader::skip_text},
@@ -37,6 +47,16 @@ class ManifestReader : public DocumentReader<ManifestReader> {
     if (!newer_minor())
       return error(value, "unknown-key", cat("unknown key '", path(), "'", suggestion, "; own keys start with 'x-'"));
     manifest_.notes.push_back(path());
+    return {};
+  }
+
+  // Others have the same key for the version of their format.
+  Status refuse_foreign(const Json& root) const {
+    if (!root.is(Json::Kind::object) || root.find("plugin")) return {};
+    for (const auto& [key, owner] : kForeignKeys)
+      if (const Json* value = root.find(key))
+        return error(*value, "unknown-key",
+                     cat("the key '", key, "' makes this the manifest of ", owner, ", which belongs elsewhere"));
     return {};
   }
 

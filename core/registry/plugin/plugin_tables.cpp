@@ -30,6 +30,16 @@ bp_code BP_CALL answer_unsupported(Args... args) {
 template <class Handle>
 void BP_CALL destroy_nothing(Handle*) {}
 
+template <class Handle>
+const void* BP_CALL no_extension(Handle*, const char*, uint32_t) {
+  return nullptr;
+}
+
+bp_code BP_CALL no_foreign_access(bp_device*, const bp_foreign_memory*, uint32_t* access, bp_error*) {
+  *access = 0;
+  return BP_OK;
+}
+
 template <class... Args>
 void fill_optional(bp_code(BP_CALL*& slot)(Args...)) {
   if (slot == nullptr) slot = answer_unsupported<Args...>;
@@ -71,17 +81,19 @@ Status check_slots(std::string_view table, std::initializer_list<Slot> slots) {
 Status adopt_plugin(const bp_plugin_i* from, bp_plugin_i& own) {
   BP_TRY(copy_table(from, BP_KIND_TABLE_PLUGIN, BP_BYTES_THROUGH(bp_plugin_i, get_extension), "plugin", own));
   fill_optional(own.set_options);
-  return check_slots("plugin", {BP_SLOT(own, close), BP_SLOT(own, device_count), BP_SLOT(own, device_at),
-                                BP_SLOT(own, get_extension)});
+  if (own.get_extension == nullptr) own.get_extension = no_extension<bp_plugin>;
+  return check_slots("plugin", {BP_SLOT(own, close), BP_SLOT(own, device_count), BP_SLOT(own, device_at)});
 }
 
 Status adopt_device(const bp_device_i* from, bp_device_i& own) {
   BP_TRY(copy_table(from, BP_KIND_TABLE_DEVICE, BP_BYTES_THROUGH(bp_device_i, get_extension), "device", own));
   fill_optional(own.event_create);
   fill_optional(own.program_create);
+  if (own.foreign_access == nullptr) own.foreign_access = no_foreign_access;
+  if (own.get_extension == nullptr) own.get_extension = no_extension<bp_device>;
   return check_slots("device", {BP_SLOT(own, get_info), BP_SLOT(own, get_memtype), BP_SLOT(own, get_memory),
-                                BP_SLOT(own, foreign_access), BP_SLOT(own, tensor_bytes), BP_SLOT(own, query_nodes),
-                                BP_SLOT(own, buffer_create), BP_SLOT(own, stream_create), BP_SLOT(own, get_extension)});
+                                BP_SLOT(own, tensor_bytes), BP_SLOT(own, query_nodes), BP_SLOT(own, buffer_create),
+                                BP_SLOT(own, stream_create)});
 }
 
 Status adopt_buffer(const bp_buffer_i* from, bp_buffer_i& own) {

@@ -2,6 +2,8 @@
 
 #include <chrono>
 
+#include "hint.hpp"
+
 namespace backplane {
 namespace {
 
@@ -17,7 +19,7 @@ void Candidate::stop(LoadStage stage, LoadOutcome outcome, const Status& status,
   report.outcome = outcome;
   report.code = status.id().empty() ? code_name(status.code()) : status.id();
   report.message = status.message();
-  report.hint = hint;
+  report.hint = hint.empty() ? hint_of(report.code) : hint;
   stopped = true;
 }
 

@@ -28,7 +28,7 @@ struct Candidate {
   std::optional<FileIdentity> library;  // the library as it was checked
   Json options = Json::object();        // over the manifest's, from configuration and application
 
-  // Ends the way at `stage`: `status` gives code and message.
+  // Ends the way at `stage`: `status` gives code and message. Without a hint, that of the code is given.
   void stop(LoadStage stage, LoadOutcome outcome, const Status& status, std::string_view hint = {});
   // Whether nothing so far speaks against loading it.
   bool waiting() const { return !stopped && !standby; }

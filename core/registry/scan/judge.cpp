@@ -26,14 +26,6 @@ std::string family(const std::string& path) {
   return cat(fs::path(path).parent_path().string(), "/", stem);
 }
 
-std::string hint_for(const Status& status) {
-  const std::string& id = status.id();
-  if (id == "elf.truncated") return "copy the library again, in full";
-  if (id == "elf.magic" || id == "elf.type" || id == "elf.pie") return "name the shared object (.so) of the plugin";
-  if (id == "elf.machine" || id == "elf.class" || id == "elf.byte-order") return "install the plugin for this machine";
-  return {};
-}
-
 }  // namespace
 
 Judge::Judge(std::vector<Candidate>& candidates, const Rules& rules) : candidates_(candidates), rules_(rules) {
@@ -86,8 +78,7 @@ void Judge::parse_file(Candidate& candidate) {
     report.line = fault.line;
     report.column = fault.column;
     broken_.insert(family(report.requested));
-    return candidate.stop(LoadStage::parsed, LoadOutcome::failed, manifest.status(),
-                          "correct the manifest; `backplane manifest check` shows what is wrong");
+    return candidate.stop(LoadStage::parsed, LoadOutcome::failed, manifest.status());
   }
   for (const ManifestLibrary& library : manifest->libraries) {
     const Result<std::string> path = library_path(*manifest, candidate.folder, library.platform);
@@ -125,14 +116,12 @@ void Judge::settle_bare_libraries() {
     if (candidate.kind == Candidate::Kind::manifest || candidate.stopped) continue;
     if (broken_.contains(family(candidate.report.requested)))
       candidate.stop(LoadStage::parsed, LoadOutcome::skipped,
-                     failed_precondition("the manifest beside the library is broken", "library.broken-manifest"),
-                     "correct that manifest, or remove it if the library has one embedded");
+                     failed_precondition("the manifest beside the library is broken", "library.broken-manifest"));
     else if (!candidate.manifest)
       candidate.stop(LoadStage::parsed, LoadOutcome::skipped,
                      failed_precondition(cat("not a plugin: no manifest names '", candidate.report.requested,
                                              "', and none is embedded in it"),
-                                         "library.no-manifest"),
-                     "if it is a plugin, put its manifest, a .json file, beside it");
+                                         "library.no-manifest"));
   }
 }
 
@@ -156,12 +145,10 @@ void Judge::check_library(Candidate& candidate) {
   candidate.library = file->identity();
   if (const auto own = own_.find(file->identity()); own != own_.end())
     return candidate.stop(LoadStage::arch, LoadOutcome::failed,
-                          failed_precondition(cat("the manifest names ", own->second), "library.self"),
-                          "correct plugin.library_path in the manifest");
+                          failed_precondition(cat("the manifest names ", own->second), "library.self"));
   const Status status = SharedObject::read(*file).status().with_context(report.real_path);
   const bool foreign = status.id() == "elf.machine" || status.id() == "elf.class" || status.id() == "elf.byte-order";
-  if (!status.ok())
-    candidate.stop(LoadStage::arch, foreign ? LoadOutcome::skipped : LoadOutcome::failed, status, hint_for(status));
+  if (!status.ok()) candidate.stop(LoadStage::arch, foreign ? LoadOutcome::skipped : LoadOutcome::failed, status);
 }
 
 void Judge::check_cpu(Candidate& candidate) {
@@ -194,8 +181,7 @@ void Judge::check_trust(Candidate& candidate) {
   if (rules_.trust == TrustPolicy::normal)
     candidate.report.notes.push_back(cat("not trustworthy: ", status.message()));
   else
-    candidate.stop(LoadStage::trust, LoadOutcome::failed, status,
-                   "make it and the folders above it root's or your own, writable by nobody else");
+    candidate.stop(LoadStage::trust, LoadOutcome::failed, status);
 }
 
 void Judge::check_pins(Candidate& candidate) {
@@ -206,9 +192,7 @@ void Judge::check_pins(Candidate& candidate) {
   Status status = file.status();
   if (status.ok()) status = check_pin(*file, own, cat("the manifest '", candidate.report.requested, "'"));
   if (status.ok()) status = check_pin(*file, configured, "the configuration");
-  if (!status.ok())
-    candidate.stop(LoadStage::pin, LoadOutcome::failed, status,
-                   "install the library that was pinned, or pin the one that is there if you trust it");
+  if (!status.ok()) candidate.stop(LoadStage::pin, LoadOutcome::failed, status);
 }
 
 }  // namespace backplane

@@ -85,8 +85,7 @@ void Scan::keep_active(Candidate& candidate) {
       return candidate.stop(LoadStage::shadowed, LoadOutcome::skipped,
                             failed_precondition(cat("'", candidate.report.real_path,
                                                     "' was replaced after it was loaded; the old one is in use"),
-                                                "library.restart-needed"),
-                            "restart the program to use the new one");
+                                                "library.restart-needed"));
     if (taken.report.requested != candidate.report.requested) continue;
     candidate.report = taken.report;
     candidate.stopped = true;
@@ -108,8 +107,7 @@ void Scan::read_options(Candidate& candidate) {
     candidate.report.line = entry->line;
     candidate.report.column = entry->column;
   }
-  candidate.stop(LoadStage::validated, LoadOutcome::failed, options.status(),
-                 "`backplane config show --origin` shows where options come from");
+  candidate.stop(LoadStage::validated, LoadOutcome::failed, options.status());
 }
 
 // In the order of loading: a manifest beats the note in a bare library.

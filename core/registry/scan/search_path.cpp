@@ -35,11 +35,12 @@ class PathBuilder {
     if (!below.empty()) root = cat(root, "/", below);
     entries_.push_back({source, std::move(root), requested});
   }
-  // $NAME/backplane/plugins.d, by default in `fallback` below the home folder.
+  // $NAME/backplane/plugins.d, by default in `fallback` below the home folder. XDG says that a value which is not
+  // absolute is as good as none.
   void add_home(const std::string& name, std::string_view fallback) {
     const std::string root = environment_.get(name).value_or("");
     const std::string home = environment_.get("HOME").value_or("");
-    if (!root.empty())
+    if (root.starts_with('/'))
       add(cat("env:", name), root, kFolder);
     else if (!home.empty())
       add(cat("env:", name), cat(home, "/", fallback), kFolder);

@@ -179,6 +179,7 @@ typedef struct bp_device_i {
   bp_code(BP_CALL *get_memory)(bp_device *device, bp_memory_stats *stats, bp_error *error);
 
   /* Says how this device can reach memory of somebody else: BP_ACCESS_* bits in *access, 0 = not at all.
+   * Optional: without it, not at all.
    * [any] */
   bp_code(BP_CALL *foreign_access)(bp_device *device, const bp_foreign_memory *memory, uint32_t *access,
                                    bp_error *error);
@@ -216,7 +217,7 @@ typedef struct bp_device_i {
   bp_code(BP_CALL *program_create)(bp_device *device, const bp_program_desc *desc, bp_program **program,
                                    bp_error *error);
 
-  /* Returns a table of a device extension of at least `min_version`, or NULL. See extension.h.
+  /* Returns a table of a device extension of at least `min_version`, or NULL. See extension.h. Optional.
    * [any] */
   const void *(BP_CALL *get_extension)(bp_device *device, const char *name, uint32_t min_version);
 } bp_device_i;

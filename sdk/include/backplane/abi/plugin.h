@@ -114,7 +114,7 @@ typedef struct bp_plugin_i {
   bp_code(BP_CALL *set_options)(bp_plugin *plugin, const void *options, uint32_t option_count, uint32_t option_stride,
                                 bp_error *error);
 
-  /* Returns a table of a plugin extension of at least `min_version`, or NULL. See extension.h.
+  /* Returns a table of a plugin extension of at least `min_version`, or NULL. See extension.h. Optional.
    * [any] */
   const void *(BP_CALL *get_extension)(bp_plugin *plugin, const char *name, uint32_t min_version);
 } bp_plugin_i;

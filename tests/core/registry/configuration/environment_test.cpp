@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 
 namespace backplane {
 namespace {
@@ -73,6 +75,21 @@ TEST(Environment, CopiesThatOfTheProcess) {
   ::unsetenv("BACKPLANE_LOG");
   EXPECT_EQ(environment.get("BACKPLANE_LOG"), "off");
   EXPECT_FALSE(environment.secure());
+}
+
+// The documentation is made from the table: BACKPLANE_UPDATE_DOCS=1 writes it anew.
+TEST(Environment, TheDocumentationIsTheTable) {
+  const std::string path = std::string(BACKPLANE_SPECS) + "/environment.md", heading = "| variable |";
+  std::ifstream in(path);
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  const size_t begin = text.find(heading);
+  ASSERT_NE(begin, std::string::npos) << path;
+  std::string table = heading + " meaning | with raised privileges |\n|---|---|---|\n";
+  for (const EnvironmentVariable& variable : environment_variables())
+    table += "| `" + std::string(variable.name) + "` | " + std::string(variable.meaning) + " | " +
+             (variable.ignored_when_secure ? "ignored" : "heeded") + " |\n";
+  if (::getenv("BACKPLANE_UPDATE_DOCS") != nullptr) std::ofstream(path) << text.substr(0, begin) << table;
+  EXPECT_EQ(text.substr(begin), table);
 }
 
 }  // namespace

@@ -159,6 +159,32 @@ TEST(Manifest, M21ConfigurationIsNamedAsSuch) {
             "manifest.unknown-key");
 }
 
+TEST(Manifest, M21OthersManifestsAreNamedAsSuch) {
+  const Status status =
+      parse_manifest(R"({"file_format_version": "1.0.1", "ICD": {"library_path": "libvulkan_x.so"}})", "x.json")
+          .status();
+  EXPECT_EQ(status.id(), "manifest.unknown-key");
+  EXPECT_NE(status.message().find("Vulkan"), std::string::npos) << status.message();
+}
+
+// Whatever damage is done to a manifest, it is refused in order or still says something.
+TEST(Manifest, SurvivesEveryWrongByte) {
+  const std::string text = kFull;
+  size_t refused = 0;
+  for (size_t at = 0; at < text.size(); ++at)
+    for (const char wrong : {'\0', '"', '{', ']', ',', '9', '\\', '\x80', '\xff'}) {
+      std::string damaged = text;
+      damaged[at] = wrong;
+      const Result<Manifest> manifest = parse_manifest(damaged, "m.json");
+      if (manifest) continue;
+      EXPECT_TRUE(manifest.status().id().starts_with("manifest.")) << manifest.status().to_string();
+      ++refused;
+    }
+  for (size_t length = 0; length < text.size(); ++length)
+    EXPECT_EQ(parse_manifest(text.substr(0, length), "m.json").status().id(), "manifest.syntax") << length;
+  EXPECT_GT(refused, text.size());
+}
+
 TEST(Manifest, MessagesNameTheKeyThatIsWrong) {
   const auto message_of = [](const std::string& more) {
     return parse_manifest(with(more), "m.json").status().message();

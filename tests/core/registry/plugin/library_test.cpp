@@ -50,6 +50,14 @@ TEST(Library, NoticesAReplacedFile) {
   EXPECT_EQ(Library::load(path, other).status().id(), "dlopen.replaced");
 }
 
+// Two plugins may each bring their own copy of a library.
+TEST(Library, SymbolsStayPrivate) {
+  const auto path = fixture_library("toy");
+  const Result<Library> library = Library::load(path, identity(path));
+  ASSERT_TRUE(library.ok());
+  EXPECT_EQ(dlsym(RTLD_DEFAULT, BP_ENTRY_POINT), nullptr);
+}
+
 TEST(Library, StaysMapped) {
   PluginWorld world;
   const auto path = world.copy_library(world.root(), "toy");

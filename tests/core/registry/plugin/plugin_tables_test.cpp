@@ -72,6 +72,20 @@ TEST_F(PluginTablesTest, OptionalSlotsAnswerUnsupported) {
   own.program_i->destroy(nullptr);
 }
 
+// The frozen plugin of ABI 1.0 has none of these.
+TEST_F(PluginTablesTest, WhatNobodyHasToAnswerMayBeLeftOut) {
+  plugin_.get_extension = nullptr;
+  device_.get_extension = nullptr;
+  device_.foreign_access = nullptr;
+  ASSERT_EQ(adopt(), "ok");
+  const bp_opened& own = tables_.opened();
+  EXPECT_EQ(own.plugin_i->get_extension(nullptr, "any", 1), nullptr);
+  EXPECT_EQ(own.device_i->get_extension(nullptr, "any", 1), nullptr);
+  uint32_t access = 7;
+  EXPECT_EQ(own.device_i->foreign_access(nullptr, nullptr, &access, nullptr), BP_OK);
+  EXPECT_EQ(access, 0u);
+}
+
 TEST_F(PluginTablesTest, UnsupportedRespectsSmallErrorTexts) {
   buffer_.unmap = nullptr;
   ASSERT_EQ(adopt(), "ok");

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "fixtures/plugin_world.hpp"
 
@@ -97,6 +98,25 @@ TEST_F(Discovery, RequestedPlacesMustExist) {
   EXPECT_EQ(found[0].report.code, "path.missing");
   EXPECT_EQ(found[0].report.system_error, ENOENT);
   EXPECT_EQ(found[1].report.code, "path.relative");
+}
+
+// Root may read everything; everybody else gets a report, and the search goes on.
+TEST_F(Discovery, WhatMayNotBeReadIsReported) {
+  const auto closed = world_.folder("closed"), open = world_.folder("open");
+  world_.write(closed / "a.json", "{}");
+  world_.write(open / "b.json", "{}");
+  world_.write(open / "c.json", "{}");
+  fs::create_symlink(closed / "a.json", open / "d.json");
+  fs::permissions(open / "b.json", fs::perms::none);
+  fs::permissions(closed, fs::perms::none);
+  const auto found = find({open, closed});
+  fs::permissions(closed, fs::perms::owner_all);
+  const bool root = ::geteuid() == 0;
+  ASSERT_EQ(names(found), (std::vector<std::string>{"b.json", "c.json", "d.json", root ? "a.json" : "closed"}));
+  EXPECT_EQ(found[0].report.code, root ? "" : "file.open");
+  EXPECT_EQ(found[1].report.code, "");
+  EXPECT_EQ(found[2].report.code, root ? "" : "file.open");
+  EXPECT_EQ(found[3].report.code, root ? "file.duplicate" : "path.unreadable");
 }
 
 TEST_F(Discovery, RequestedFilesAreTakenAsTheyAre) {

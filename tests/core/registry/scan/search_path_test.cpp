@@ -92,6 +92,19 @@ TEST(SearchPath, NoHomeNoHomeFolders) {
   }
 }
 
+// As the XDG specification has it.
+TEST(SearchPath, RelativeXdgFoldersAreAsIfTheyWereNotSet) {
+  PluginWorld world;
+  world.set("HOME", "/home/test");
+  world.set("XDG_CONFIG_HOME", "relative");
+  world.set("XDG_DATA_HOME", ".");
+  std::string paths;
+  for (const SearchEntry& entry : search_path({{}, true, world.environment(), {}})) paths += entry.path + "\n";
+  EXPECT_NE(paths.find("/home/test/.config/backplane/plugins.d\n"), std::string::npos) << paths;
+  EXPECT_NE(paths.find("/home/test/.local/share/backplane/plugins.d\n"), std::string::npos) << paths;
+  EXPECT_EQ(paths.find("relative"), std::string::npos) << paths;
+}
+
 TEST(SearchPath, FindsTheCoreLibrary) {
   const std::filesystem::path core = core_library_path();
   EXPECT_TRUE(core.is_absolute());
