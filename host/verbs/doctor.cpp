@@ -165,7 +165,7 @@ std::string why_unfound(const Runtime& runtime, const CommonArguments& arguments
   const fs::path place = folder ? path : path.parent_path();
   for (const Place& known : places(arguments, *runtime.configuration()))
     if (canonical(known.path) == place)
-      return folder ? "there is no file in it whose name ends in .json or .so" : "it came after the search";
+      return "it came after the search";
   return cat("'", place.string(), "' is not among the places looked at; name it with --plugin-path or ",
              "BACKPLANE_ADD_PLUGIN_PATH, or in plugin_dirs of the configuration");
 }
@@ -183,8 +183,9 @@ Result<ExitCode> print_unfound(const Runtime& runtime, const Arguments& argument
   named.common.plugin_paths = {by_folder ? path.parent_path().string() : path.string()};
   BP_TRY_ASSIGN(const auto again, open_runtime(named));
   std::vector<LoadReport> about = reports_about(*again, target);
-  if (about.empty()) return failed_precondition(cat("'", path.string(), "' was not looked at: ", why));
-  for (LoadReport& report : about) report.notes.insert(report.notes.begin(), cat("not found without asking: ", why));
+  if (about.empty())
+    return failed_precondition(cat("'", path.string(), "' has no file whose name ends in .json or .so"));
+  for (LoadReport& report : about) report.notes.insert(report.notes.begin(), cat("it is not found by itself: ", why));
   print_stories(about, arguments.common);
   return ExitCode::problems;
 }

@@ -128,11 +128,12 @@ void Judge::settle_bare_libraries() {
                      failed_precondition("the manifest beside the library is broken", "library.broken-manifest"),
                      "correct that manifest, or remove it if the library has one embedded");
     else if (!candidate.manifest)
-      candidate.stop(LoadStage::parsed, LoadOutcome::skipped,
-                     failed_precondition(cat("not a plugin: no manifest names '", candidate.report.requested,
-                                             "', and none is embedded in it"),
-                                         "library.no-manifest"),
-                     "if it is a plugin, put its manifest, a .json file, beside it");
+      candidate.stop(
+          LoadStage::parsed, LoadOutcome::skipped,
+          failed_precondition(
+              cat("not a plugin: no manifest names '", candidate.report.requested, "', and none is embedded in it"),
+              "library.no-manifest"),
+          "if it is a plugin, put its manifest, a .json file, beside it; `backplane manifest new` writes one");
   }
 }
 
