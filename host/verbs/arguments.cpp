@@ -72,13 +72,23 @@ using Verbs = std::vector<std::pair<CLI::App*, Verb>>;
 void add_loader_verbs(CLI::App& app, Arguments& arguments, Verbs& verbs) {
   CLI::App* devices = app.add_subcommand("devices", "Lists the devices, best first");
   DevicesArguments& listing = arguments.devices;
-  devices->add_flag("--no-load", listing.no_load, "Shows what would be loaded; no code of a plugin runs");
-  devices->add_flag("--watch", listing.watch, "Goes on, and shows devices as their plugins are dropped in");
-  devices->add_flag("--search-path", listing.search_path, "Shows where plugins are looked for, in order");
+  CLI::Option* no_load =
+      devices->add_flag("--no-load", listing.no_load, "Shows what would be loaded; no code of a plugin runs");
+  CLI::Option* watch =
+      devices->add_flag("--watch", listing.watch,
+                        "Goes on, and shows devices as their plugins are dropped in; with --json one line each");
+  devices->add_flag("--search-path", listing.search_path, "Shows where plugins are looked for, in order")
+      ->excludes(no_load)
+      ->excludes(watch);
+  watch->excludes(no_load);
   CLI::App* plugins = app.add_subcommand("plugins", "Lists every plugin candidate and what became of it");
   CLI::App* doctor = app.add_subcommand("doctor", "Tells the whole story of every candidate, or why not this one");
-  doctor->add_option("target", arguments.doctor.target, "A manifest, a library or a plugin id")->type_name("PATH|ID");
-  doctor->add_flag("--bundle", arguments.doctor.bundle, "Prints one JSON document for a bug report");
+  CLI::Option* target =
+      doctor->add_option("target", arguments.doctor.target, "A manifest, a library, a folder of them or a plugin id")
+          ->check(check_not_empty)
+          ->type_name("PATH|ID");
+  doctor->add_flag("--bundle", arguments.doctor.bundle, "Prints one JSON document for a bug report, without secrets")
+      ->excludes(target);
   doctor->add_flag("--retry", arguments.doctor.retry, "Tries again what crashed or hung in an earlier trial");
   verbs.insert(verbs.end(), {{devices, Verb::devices}, {plugins, Verb::plugins}, {doctor, Verb::doctor}});
 }
@@ -100,7 +110,11 @@ void add_manifest_verbs(CLI::App& app, Arguments& arguments, Verbs& verbs) {
   manifest->require_subcommand(1);
   CLI::App* make = manifest->add_subcommand("new", "Prints a manifest for a library");
   make->add_option("library", own.library, "A shared object")->required()->type_name("LIBRARY");
-  make->add_option("--id", own.id, "The plugin id, such as org.example.gpu")->check(check_not_empty)->type_name("ID");
+  make->add_option("--id", own.id,
+                   "The plugin's id, such as org.example.gpu; by default that of an embedded manifest, else made of "
+                   "the file's name")
+      ->check(check_not_empty)
+      ->type_name("ID");
   make->add_flag("--pin", own.pin, "Pins the library's content");
   CLI::App* check = manifest->add_subcommand("check", "Checks manifests and the libraries they name");
   check->add_option("file", own.files, "Manifests, or libraries with a manifest in them")
@@ -136,19 +150,37 @@ void add_common(CLI::App& app, CommonArguments& common) {
   app.set_version_flag("--version", std::string("backplane ") + BACKPLANE_VERSION);
 }
 
-const std::vector<std::string> kVerbs = {"devices", "plugins", "doctor", "config", "manifest", "plan", "run"};
+std::vector<std::string> verbs_of(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(verb->get_name());
+  return names;
+}
+
+std::vector<std::string> options_of(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options())
+    for (const std::string& name : option->get_lnames()) names.push_back(cat("--", name));
+  return names;
+}
 
 // Says in one line what is wrong with the command line, and returns the exit code.
 int explain(const CLI::App& app, const CLI::ParseError& error) {
-  const std::vector<std::string> unknown = app.remaining();
-  const std::vector<CLI::App*> verbs = app.get_subcommands();
+  const CLI::App* verb = &app;
+  std::string path = "backplane";
+  for (; !verb->get_subcommands().empty(); path += cat(" ", verb->get_name())) verb = verb->get_subcommands()[0];
+  const std::vector<std::string> unknown = app.remaining(true), verbs = verbs_of(*verb);
+  const std::string first = unknown.empty() ? "" : unknown[0];
   std::string message = error.what();
-  if (verbs.empty() && !unknown.empty() && unknown[0][0] != '-')
-    message = cat("no verb '", unknown[0], "'", did_you_mean(unknown[0], kVerbs), "; there are ", join(kVerbs, ", "));
-  else if (verbs.empty() && unknown.empty())
-    message = cat("wanted a verb: ", join(kVerbs, ", "));
-  const std::string verb = verbs.empty() ? "" : cat(" ", verbs[0]->get_name());
-  std::fprintf(stderr, "backplane: %s; see `backplane%s --help`\n", printable(message).c_str(), verb.c_str());
+  if (!verbs.empty() && first.empty())
+    message = cat("wanted a verb: ", join(verbs, ", "));
+  else if (!verbs.empty() && !first.starts_with('-'))
+    message = cat("no verb '", first, "'", did_you_mean(first, verbs), "; there are ", join(verbs, ", "));
+  else if (first.starts_with('-'))
+    message = cat("no option '", first, "'", did_you_mean(first, options_of(*verb)));
+  else if (!first.empty())
+    message = cat("'", first, "' is one argument too many");
+  std::fprintf(stderr, "backplane: %s; see `%s --help`\n", printable(message).c_str(), path.c_str());
   return static_cast<int>(ExitCode::usage);
 }
 

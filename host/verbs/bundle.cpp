@@ -1,8 +1,10 @@
 #include "bundle.hpp"
 
+#include <gnu/libc-version.h>
 #include <sys/utsname.h>
 
-#include <algorithm>
+#include <cstring>
+#include <filesystem>
 #include <set>
 
 #include "backplane/abi/abi.h"
@@ -10,7 +12,8 @@
 #include "backplane/registry/cpu_features.hpp"
 #include "backplane/registry/plugin_file.hpp"
 #include "backplane/registry/search_path.hpp"
-#include "common.hpp"
+#include "device_text.hpp"
+#include "places.hpp"
 #include "report_text.hpp"
 
 namespace backplane::cli {
@@ -30,6 +33,7 @@ Json system_json() {
                        {"abi", Json::text(cat(BP_ABI_VERSION >> 16, ".", BP_ABI_VERSION & 0xffff))},
                        {"core", Json::text(core_library_path())},
                        {"kernel", Json::text(cat(names.sysname, " ", names.release, " ", names.machine))},
+                       {"libc", Json::text(gnu_get_libc_version())},
                        {"cpu_features", texts({features.begin(), features.end()})}});
 }
 
@@ -40,16 +44,6 @@ Json environment_json(const Environment& environment) {
       variables.set(std::string(variable.name), Json::text(*value));
   return Json::object(
       {{"raised_privileges", Json::boolean(environment.secure())}, {"variables", std::move(variables)}});
-}
-
-Json places_json(const Runtime& runtime, const Arguments& arguments, const Environment& environment) {
-  Json places = Json::array();
-  for (const SearchEntry& entry :
-       search_path({arguments.common.plugin_paths, true, environment, runtime.configuration()->plugin_folders}))
-    places.push(Json::object({{"source", Json::text(entry.source)},
-                              {"path", Json::text(entry.path)},
-                              {"state", Json::text(place_state(entry.path))}}));
-  return places;
 }
 
 Json library_json(const std::string& path, const Environment& environment) {
@@ -71,68 +65,123 @@ Json library_json(const std::string& path, const Environment& environment) {
                        {"manifest", Json::text(facts->manifest)}});
 }
 
+Json libraries_json(const std::vector<LoadReport>& reports, const Environment& environment) {
+  std::set<std::string> paths;
+  for (const LoadReport& report : reports)
+    if (!report.real_path.empty()) paths.insert(report.real_path);
+  Json libraries = Json::array();
+  for (const std::string& path : paths) libraries.push(library_json(path, environment));
+  return libraries;
+}
+
 bool tells_of_a_secret(std::string_view key) {
-  const std::string lower = to_lower(key);
-  for (const char* word : {"secret", "token", "password", "passwd", "credential", "api_key", "apikey"})
-    if (lower.find(word) != std::string::npos) return true;
+  std::string letters = to_lower(key);
+  std::erase_if(letters, [](char c) { return c == '_' || c == '-'; });
+  for (const char* word : {"secret", "token", "passw", "passphrase", "credential", "apikey", "accesskey", "privatekey"})
+    if (letters.find(word) != std::string::npos) return true;
   return false;
 }
 
-}  // namespace
-
-Json redacted(const Json& document, const std::string& home) {
-  switch (document.kind()) {
-    case Json::Kind::text: {
-      std::string text = document.as_text();
-      if (home.size() > 1)
-        for (size_t at; (at = text.find(home)) != std::string::npos;) text.replace(at, home.size(), "~");
-      return Json::text(std::move(text));
+// Replaces the path where it stands whole: "/home/an" is no part of "/home/anna".
+void replace_path(std::string& text, const std::string& path, std::string_view with) {
+  constexpr std::string_view kNameCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-+@%~";
+  for (size_t at = 0; (at = text.find(path, at)) != std::string::npos;) {
+    const size_t end = at + path.size();
+    if (end < text.size() && kNameCharacters.find(text[end]) != std::string_view::npos) {
+      at = end;
+      continue;
     }
-    case Json::Kind::array: {
-      Json array = Json::array();
-      for (const Json& item : document.items()) array.push(redacted(item, home));
-      return array;
-    }
-    case Json::Kind::object: {
-      Json object = Json::object();
-      // A value of the configuration has its key beside it.
-      const Json* key = document.find("key");
-      const bool entry = key && key->is(Json::Kind::text) && tells_of_a_secret(key->as_text());
-      for (const auto& [name, value] : document.members())
-        object.set(name, tells_of_a_secret(name) || (entry && name == "value") ? Json::text("(redacted)")
-                                                                               : redacted(value, home));
-      return object;
-    }
-    default:
-      return document;
+    text.replace(at, path.size(), with);
+    at += with.size();
   }
 }
 
-Json make_bundle(const Runtime& runtime, const Arguments& arguments) {
-  const Environment environment = Environment::process();
-  Json candidates = Json::array(), libraries = Json::array(), notices = Json::array(), devices = Json::array();
-  std::set<std::string> paths;
-  for (const LoadReport& report : runtime.reports()) {
-    candidates.push(to_json(report));
-    if (!report.real_path.empty()) paths.insert(report.real_path);
+// Takes the private out of documents: first what is secret is gathered, then it is replaced wherever it stands, such as
+// in the message about a wrong option.
+class Redactor {
+ public:
+  explicit Redactor(std::span<const std::string> homes) {
+    for (std::string home : homes) {
+      while (home.ends_with('/')) home.pop_back();
+      if (!home.empty()) homes_.push_back(std::move(home));
+    }
   }
-  for (const std::string& path : paths) libraries.push(library_json(path, environment));
-  for (const Notice& notice : runtime.notices()) notices.push(to_json(notice));
-  for (const Device* device : runtime.devices())
-    devices.push(Json::object({{"name", Json::text(device->name())},
-                               {"identity", Json::text(device->identity())},
-                               {"selector", Json::text(device->selector())},
-                               {"alias_of", Json::text(device->alias_of())},
-                               {"description", Json::text(device->description())}}));
-  const Json bundle = Json::object({{"system", system_json()},
-                                    {"environment", environment_json(environment)},
-                                    {"configuration", configuration_json(*runtime.configuration())},
-                                    {"places", places_json(runtime, arguments, environment)},
-                                    {"candidates", std::move(candidates)},
-                                    {"libraries", std::move(libraries)},
-                                    {"notices", std::move(notices)},
-                                    {"devices", std::move(devices)}});
-  return redacted(bundle, environment.get("HOME").value_or(""));
+
+  void gather(const Json& document) {
+    for (const Json& item : document.items()) gather(item);
+    for (const auto& [name, value] : document.members()) is_secret(document, name) ? keep(value) : gather(value);
+  }
+
+  Json redact(const Json& document) const {
+    if (document.is(Json::Kind::text)) return Json::text(redact(document.as_text()));
+    if (document.is(Json::Kind::array)) {
+      Json array = Json::array();
+      for (const Json& item : document.items()) array.push(redact(item));
+      return array;
+    }
+    if (!document.is(Json::Kind::object)) return document;
+    Json object = Json::object();
+    for (const auto& [name, value] : document.members())
+      object.set(name, is_secret(document, name) ? Json::text(kRedacted) : redact(value));
+    return object;
+  }
+
+ private:
+  static constexpr const char* kRedacted = "(redacted)";
+  static constexpr size_t kShortestSecret = 4;  // anything shorter stands in other texts by chance
+
+  // A value of the configuration has its key beside it.
+  static bool is_secret(const Json& object, const std::string& name) {
+    const Json* key = object.find("key");
+    const bool entry = name == "value" && key && key->is(Json::Kind::text) && tells_of_a_secret(key->as_text());
+    return entry || tells_of_a_secret(name);
+  }
+  void keep(const Json& value) {
+    if (value.is(Json::Kind::text) && value.as_text().size() >= kShortestSecret) secrets_.push_back(value.as_text());
+    for (const Json& item : value.items()) keep(item);
+    for (const auto& [name, member] : value.members()) keep(member);
+  }
+  std::string redact(std::string text) const {
+    for (const std::string& secret : secrets_)
+      for (size_t at = 0; (at = text.find(secret, at)) != std::string::npos; at += std::strlen(kRedacted))
+        text.replace(at, secret.size(), kRedacted);
+    for (const std::string& home : homes_) replace_path(text, home, "~");
+    return text;
+  }
+
+  std::vector<std::string> homes_, secrets_;
+};
+
+}  // namespace
+
+Json redacted(const Json& document, std::span<const std::string> homes) {
+  Redactor redactor(homes);
+  redactor.gather(document);
+  return redactor.redact(document);
+}
+
+Json full_report(const Runtime& runtime, const Arguments& arguments) {
+  const Environment environment = Environment::process();
+  const std::vector<LoadReport> reports = runtime.reports();
+  return Json::object({{"system", system_json()},
+                       {"environment", environment_json(environment)},
+                       {"configuration", configuration_json(*runtime.configuration())},
+                       {"places", to_json(places(arguments.common, *runtime.configuration()))},
+                       {"candidates", to_json(reports)},
+                       {"libraries", libraries_json(reports, environment)},
+                       {"notices", to_json(runtime.notices())},
+                       {"devices", to_json(runtime.devices())}});
+}
+
+Json make_bundle(const Runtime& runtime, const Arguments& arguments) {
+  std::vector<std::string> homes;
+  if (const auto home = Environment::process().get("HOME")) {
+    std::error_code error;
+    const auto real = std::filesystem::canonical(*home, error);
+    homes.push_back(*home);
+    if (!error) homes.push_back(real.string());
+  }
+  return redacted(full_report(runtime, arguments), homes);
 }
 
 }  // namespace backplane::cli

@@ -1,8 +1,9 @@
-// The bundle of `doctor --bundle`: everything that a bug report about plugins needs, as one JSON document.
-//
-// The home folder and the user's name are replaced, and so are the values of options that look like secrets.
+// All that is to be said about plugins as one JSON document, and the same without what is private, for a bug report.
 // Thread safety: from the main thread.
 #pragma once
+
+#include <span>
+#include <string>
 
 #include "arguments.hpp"
 #include "backplane/base/json.hpp"
@@ -11,10 +12,15 @@
 
 namespace backplane::cli {
 
+// System, environment, configuration, places, candidates, libraries, notices and devices.
+Json full_report(const Runtime& runtime, const Arguments& arguments);
+
+// The full report, redacted for this process' home folder.
 Json make_bundle(const Runtime& runtime, const Arguments& arguments);
 
-// The document with `home` as "~" in every string, and the values of keys that tell of secrets as "(redacted)".
-Json redacted(const Json& document, const std::string& home);
+// The document with each of the folders `homes` as "~" in every text, and "(redacted)" for the values of keys that tell
+// of secrets, wherever such a value stands. The names of things, such as devices and plugins, stay.
+Json redacted(const Json& document, std::span<const std::string> homes);
 
 // Files, values and notices; as `config show --json` prints it.
 Json configuration_json(const Configuration& configuration);

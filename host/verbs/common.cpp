@@ -5,8 +5,8 @@
 #include <set>
 
 #include "backplane/base/text.hpp"
-#include "backplane/registry/search_path.hpp"
 #include "log_sink.hpp"
+#include "places.hpp"
 #include "report_text.hpp"
 
 namespace backplane::cli {
@@ -17,23 +17,37 @@ constexpr std::string_view kUsageId = "cli.usage";
 // The answer to somebody who asked for a thing by name.
 bool is_request(const Notice& notice) { return notice.code == "plugin.required" || notice.code == "device.not-found"; }
 
+std::vector<std::string> errors_of(const std::vector<Notice>& notices) {
+  std::vector<std::string> errors;
+  for (const Notice& notice : notices)
+    if (notice.severity == Severity::error && !is_request(notice)) errors.push_back(to_text(notice));
+  return errors;
+}
+
+// One line, whatever there is to tell.
+void tell(const std::vector<std::string>& troubles) {
+  if (troubles.empty()) return;
+  const std::string more =
+      troubles.size() == 1 ? "" : cat("; and ", troubles.size() - 1, " more, see `backplane doctor`");
+  std::fprintf(stderr, "backplane: %s\n", printable(cat(troubles[0], more)).c_str());
+}
+
 // What was asked for by name and is of no use is told at once; other candidates are the business of `plugins`.
 void tell_of_requested(const Runtime& runtime, const CommonArguments& arguments) {
   std::set<std::string> requested;
   std::error_code error;
   for (const std::string& path : arguments.plugin_paths)
     requested.insert(std::filesystem::absolute(path, error).string());
+  std::vector<std::string> troubles = errors_of(runtime.notices());
   for (const LoadReport& report : runtime.reports())
     if (report.outcome == LoadOutcome::failed &&
         (report.code.starts_with("path.") || requested.contains(report.requested)))
-      std::fprintf(stderr, "backplane: plugin path: %s\n", printable(report.message).c_str());
-  for (const Notice& notice : runtime.notices())
-    if (notice.severity == Severity::error && !is_request(notice))
-      std::fprintf(stderr, "backplane: %s\n", to_text(notice).c_str());
+      troubles.push_back(cat("plugin path: ", report.message));
+  tell(troubles);
 }
 
-// These verbs print reports and notices themselves.
-bool tells_all(Verb verb) { return verb == Verb::plugins || verb == Verb::doctor; }
+// The whole doctor prints reports and notices itself.
+bool tells_all(const Arguments& arguments) { return arguments.verb == Verb::doctor && arguments.doctor.target.empty(); }
 bool uses_devices(Verb verb) { return verb == Verb::plan || verb == Verb::run; }
 
 }  // namespace
@@ -56,10 +70,12 @@ Result<std::unique_ptr<Runtime>> open_runtime(const Arguments& arguments) {
   options.load = !(arguments.verb == Verb::devices && arguments.devices.no_load);
   options.probe_again = arguments.doctor.retry;
   BP_TRY_ASSIGN(auto runtime, Runtime::open(std::move(options)));
-  if (!tells_all(arguments.verb)) tell_of_requested(*runtime, common);
+  if (!tells_all(arguments)) tell_of_requested(*runtime, common);
   if (uses_devices(arguments.verb)) BP_TRY(requested_failure(*runtime));
   return runtime;
 }
+
+void tell_of_errors(const std::vector<Notice>& notices) { tell(errors_of(notices)); }
 
 Status requested_failure(const Runtime& runtime) {
   for (const Notice& notice : runtime.notices())
@@ -68,32 +84,16 @@ Status requested_failure(const Runtime& runtime) {
   return {};
 }
 
-std::string place_state(const std::string& path) {
-  std::error_code error;
-  const auto status = std::filesystem::status(path, error);
-  if (!std::filesystem::exists(status))
-    return error && error != std::errc::no_such_file_or_directory ? error.message() : "not there";
-  if (!std::filesystem::is_directory(status)) return "a file";
-  uint64_t count = 0;
-  for (std::filesystem::directory_iterator at(path, error), end; !error && at != end; at.increment(error)) {
-    const std::string name = to_lower(at->path().filename().string());
-    count += !name.starts_with('.') && (name.ends_with(".json") || name.ends_with(".so"));
-  }
-  return error ? error.message() : cat("a folder with ", counted(count, "candidate", "candidates"));
-}
-
 Status no_devices(const Runtime& runtime, const CommonArguments& arguments) {
   const size_t count = runtime.reports().size();
   if (count != 0)
     return failed_precondition(cat("no devices: ", counted(count, "plugin candidate", "plugin candidates"),
                                    " found, none of use; `backplane plugins` or `backplane doctor` says why"));
-  std::vector<std::string> places;
-  for (const SearchEntry& entry :
-       search_path({arguments.plugin_paths, true, Environment::process(), runtime.configuration()->plugin_folders}))
-    places.push_back(entry.path);
-  if (places.empty())
+  std::vector<std::string> paths;
+  for (Place& place : places(arguments, *runtime.configuration())) paths.push_back(std::move(place.path));
+  if (paths.empty())
     return failed_precondition("no devices: BACKPLANE_PLUGIN_PATH is set and names no folder; unset it or name one");
-  return failed_precondition(cat("no devices: no plugin was found in ", join(places, ", "),
+  return failed_precondition(cat("no devices: no plugin was found in ", join(paths, ", "),
                                  "; name another folder with --plugin-path or BACKPLANE_PLUGIN_PATH"));
 }
 

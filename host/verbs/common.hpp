@@ -4,9 +4,11 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "arguments.hpp"
 #include "backplane/base/status.hpp"
+#include "backplane/registry/notice.hpp"
 #include "backplane/runtime/runtime.hpp"
 
 namespace backplane::cli {
@@ -19,18 +21,17 @@ Status usage_error(std::string message);
 // not_found is `missing`, usage_error is `usage`, anything else `problems`.
 ExitCode exit_code(const Status& failure);
 
-// Opens the runtime with the plugin paths and log levels asked for, and says on stderr which of the paths failed and
-// what is wrong with the configuration, unless the verb tells them anyway. Errors: usage_error for a bad --log;
-// requested_failure for the verbs that use devices.
+// Opens the runtime with the plugin paths and log levels asked for, and says in one line on stderr which of the paths
+// failed and what is wrong with the configuration, unless the verb tells it anyway. Errors: usage_error for a bad
+// --log; requested_failure for the verbs that use devices.
 Result<std::unique_ptr<Runtime>> open_runtime(const Arguments& arguments);
+
+// Says on stderr, in one line, what is wrong with the configuration and the environment.
+void tell_of_errors(const std::vector<Notice>& notices);
 
 // Something that was asked for by configuration or environment and is not there: a required plugin, a device of
 // BACKPLANE_DEVICES. Errors: not_found.
 Status requested_failure(const Runtime& runtime);
-
-// What a place of the search path is at the moment: "not there", "a folder with 2 candidates", "a file", or why it
-// cannot be read.
-std::string place_state(const std::string& path);
 
 // Why there are no devices: which candidates were of no use, or the places where none was found.
 Status no_devices(const Runtime& runtime, const CommonArguments& arguments);

@@ -2,8 +2,6 @@
 // Thread safety: from one thread. While it exists, SIGINT and SIGTERM end its waiting instead of the process.
 #pragma once
 
-#include <sys/signalfd.h>
-
 #include <csignal>
 #include <string>
 #include <vector>
@@ -14,22 +12,22 @@ namespace backplane::cli {
 
 class FolderWatch {
  public:
-  // Errors: resource_exhausted if the system gives no watch.
-  static Result<FolderWatch> open(const std::vector<std::string>& folders);
+  // Errors: resource_exhausted "watch.limit" if the system gives no watch.
+  static Result<FolderWatch> open();
   ~FolderWatch();
   FolderWatch(FolderWatch&& other) noexcept;
   FolderWatch& operator=(FolderWatch&&) = delete;
 
-  // True after a change, once things have been quiet for a moment; false if the program is asked to end, or nobody
-  // reads its output any more.
+  // Watches the folders too; of a file its folder, and of what is not there the nearest folder above it, so that its
+  // coming is seen: then call it again. Errors: as open.
+  Status add(const std::vector<std::string>& folders);
+  // True after a change, once things have been quiet for a moment or busy for long; false if the program is asked to
+  // end, or nobody reads its output any more.
   bool wait();
 
  private:
-  FolderWatch(std::vector<std::string> folders, int inotify, int signals, sigset_t before);
-  // Watches each folder, or the nearest one above it that exists, so that its coming is seen.
-  void watch_all();
+  FolderWatch(int inotify, int signals, sigset_t before) : inotify_(inotify), signals_(signals), before_(before) {}
 
-  std::vector<std::string> folders_;
   int inotify_, signals_;
   sigset_t before_;
 };

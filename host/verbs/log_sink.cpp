@@ -3,6 +3,8 @@
 #include <spdlog/logger.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 
+#include "backplane/base/text.hpp"
+
 namespace backplane::cli {
 namespace {
 
@@ -31,7 +33,7 @@ LogSink stderr_sink() {
   logger->set_level(spdlog::level::trace);  // the core's Logger has filtered already
   logger->set_pattern("%^%l%$ %v");
   return [logger](LogLevel level, std::string_view topic, std::string_view text) {
-    logger->log(spdlog_level(level), "{}: {}", topic, text);
+    logger->log(spdlog_level(level), "{}: {}", printable(topic), printable(text));  // of a plugin, perhaps
   };
 }
 

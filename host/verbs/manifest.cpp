@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "backplane/base/json.hpp"
 #include "backplane/base/text.hpp"
 #include "backplane/registry/plugin_file.hpp"
+#include "json_output.hpp"
 #include "report_text.hpp"
 #include "schemas.hpp"
 #include "verbs.hpp"
@@ -19,40 +19,51 @@ bool has_errors(const PluginFileCheck& check) {
 
 void print_check(const std::string& file, const PluginFileCheck& check) {
   const std::string about = check.plugin_id.empty() ? file : cat(file, " (", check.plugin_id, ")");
-  std::printf("%s: %s\n", printable(about).c_str(), has_errors(check) ? "not fit to load here" : "ok");
+  std::printf("%s: %s\n", printable(about).c_str(), has_errors(check) ? "would not load here" : "ok");
   for (const Notice& notice : check.notices) std::printf("  %s\n", to_text(notice).c_str());
 }
 
 Json to_json(const std::string& file, const PluginFileCheck& check) {
-  Json notices = Json::array();
-  for (const Notice& notice : check.notices) notices.push(cli::to_json(notice));
   return Json::object({{"file", Json::text(file)},
                        {"plugin", Json::text(check.plugin_id)},
                        {"library", Json::text(check.library_path)},
                        {"ok", Json::boolean(!has_errors(check))},
-                       {"notices", std::move(notices)}});
+                       {"notices", cli::to_json(check.notices)}});
+}
+
+// The file itself, not its library.
+bool is_missing(const PluginFileCheck& check) {
+  return check.plugin_id.empty() && check.notices.size() == 1 && check.notices[0].code == "file.missing";
+}
+
+// Which file, if the message does not tell.
+Status about(const std::string& file, const Status& status) {
+  return status.message().find(file) == std::string::npos ? status.with_context(file) : status;
 }
 
 }  // namespace
 
 Result<ExitCode> make_manifest(const Arguments& arguments) {
   const ManifestArguments& own = arguments.manifest;
-  BP_TRY_ASSIGN(const std::string text, new_manifest(own.library, own.id, own.pin));
-  std::fputs(text.c_str(), stdout);
+  const Result<std::string> text = new_manifest(own.library, own.id, own.pin);
+  if (!text && !own.id.empty() && text.status().id().starts_with("manifest."))
+    return usage_error(cat("--id: ", text.status().message()));
+  if (!text) return about(own.library, text.status());
+  std::fputs(terminal_json(*text).c_str(), stdout);
   return ExitCode::ok;
 }
 
 Result<ExitCode> check_manifests(const Arguments& arguments) {
-  bool errors = false;
+  bool problems = false, missing = false;
   Json list = Json::array();
   for (const std::string& file : arguments.manifest.files) {
     const PluginFileCheck check = check_plugin_file(file, Environment::process());
-    errors |= has_errors(check);
+    (is_missing(check) ? missing : problems) |= has_errors(check);
     list.push(to_json(file, check));
     if (!arguments.common.json) print_check(file, check);
   }
-  if (arguments.common.json) std::puts(list.dump().c_str());
-  return errors ? ExitCode::problems : ExitCode::ok;
+  if (arguments.common.json) print_json(list);
+  return problems ? ExitCode::problems : missing ? ExitCode::missing : ExitCode::ok;
 }
 
 Result<ExitCode> print_schema(const Arguments& arguments) {

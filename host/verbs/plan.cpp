@@ -3,6 +3,7 @@
 
 #include "backplane/base/text.hpp"
 #include "backplane/scheduler/plan.hpp"
+#include "json_output.hpp"
 #include "model_inputs.hpp"
 #include "table.hpp"
 #include "targets.hpp"
@@ -100,7 +101,7 @@ Result<ExitCode> show_plan(const Arguments& arguments) {
   BP_TRY_ASSIGN(const LoadedModel loaded, load_model(arguments.model, InputsNeeded::shapes, {}));
   BP_TRY_ASSIGN(const auto plan, make_plan(loaded.model.graph, targets.devices, targets.options));
   if (arguments.common.json)
-    std::puts(plan->to_json().dump().c_str());
+    print_json(plan->to_json());
   else
     print_plan(loaded.model, *plan);
   return ExitCode::ok;

@@ -1,7 +1,5 @@
 // backplane plugins
-#include <cstdio>
-
-#include "backplane/base/json.hpp"
+#include "json_output.hpp"
 #include "report_text.hpp"
 #include "table.hpp"
 #include "verbs.hpp"
@@ -24,16 +22,12 @@ Result<ExitCode> list_plugins(const Arguments& arguments) {
   BP_TRY_ASSIGN(const auto runtime, open_runtime(arguments));
   const std::vector<LoadReport> reports = runtime->reports();
   if (arguments.common.json) {
-    Json list = Json::array();
-    for (const LoadReport& report : reports) list.push(to_json(report));
-    std::puts(list.dump().c_str());
+    print_json(to_json(reports));
   } else if (!reports.empty()) {
     print_table(reports);
   }
   if (reports.empty()) return no_devices(*runtime, arguments.common);
-  for (const LoadReport& report : reports)
-    if (report.outcome == LoadOutcome::failed) return ExitCode::problems;
-  return ExitCode::ok;
+  return all_well(reports) ? ExitCode::ok : ExitCode::problems;
 }
 
 }  // namespace backplane::cli

@@ -75,12 +75,34 @@ Json to_json(const Notice& notice) {
                        {"column", Json::integer(notice.column)}});
 }
 
+Json to_json(const std::vector<LoadReport>& reports) {
+  Json list = Json::array();
+  for (const LoadReport& report : reports) list.push(to_json(report));
+  return list;
+}
+
+Json to_json(const std::vector<Notice>& notices) {
+  Json list = Json::array();
+  for (const Notice& notice : notices) list.push(to_json(notice));
+  return list;
+}
+
+bool all_well(const std::vector<LoadReport>& reports) {
+  const auto has = [&](LoadOutcome outcome) {
+    return std::any_of(reports.begin(), reports.end(),
+                       [outcome](const LoadReport& report) { return report.outcome == outcome; });
+  };
+  return !has(LoadOutcome::failed) && (has(LoadOutcome::active) || has(LoadOutcome::eligible));
+}
+
 std::string explanation(const LoadReport& report) {
+  if (report.outcome == LoadOutcome::active)
+    return cat(report.version.empty() ? "" : cat("version ", report.version, ", "),
+               counted(report.device_count, "device", "devices"));
   std::string text = report.message;
   if (report.line != 0 && text.find(report.file) == std::string::npos)
     text += cat(" (", place(report.file, report.line, report.column), ")");
   if (!report.hint.empty()) text += cat(text.empty() ? "" : "; ", report.hint);
-  if (report.outcome == LoadOutcome::active && text.empty()) text = counted(report.device_count, "device", "devices");
   return without_folder(std::move(text), report.requested);
 }
 
@@ -92,17 +114,18 @@ std::string to_text(const Notice& notice) {
   return printable(cat(text, " [", notice.code, "]"));
 }
 
+std::string origin_text(const ConfigurationEntry& entry) { return place(entry.file, entry.line, entry.column); }
+
 std::string story(const LoadReport& report) {
   std::string text = cat(printable(report.requested), "\n");
   add_fact(text, "plugin", report.version.empty() ? report.plugin_id : cat(report.plugin_id, " ", report.version));
+  const bool active = report.outcome == LoadOutcome::active;
   add_fact(text, "outcome",
-           cat(outcome_name(report.outcome), " at ", stage_name(report.stage), " [", report.code, "] after ",
-               elapsed_text(report.elapsed_ns)));
-  if (report.outcome == LoadOutcome::active)
-    add_fact(text, "devices", std::to_string(report.device_count));
-  else
-    add_fact(text, "because", report.message);
-  if (report.line != 0) add_fact(text, "where", place(report.file, report.line, report.column));
+           cat(outcome_name(report.outcome), active ? "" : cat(" at ", stage_name(report.stage)), " [", report.code,
+               "] after ", elapsed_text(report.elapsed_ns)));
+  add_fact(text, active ? "devices" : "because", active ? std::to_string(report.device_count) : report.message);
+  const std::string where = report.line == 0 ? "" : place(report.file, report.line, report.column);
+  if (report.message.find(where) == std::string::npos) add_fact(text, "where", where);
   if (report.system_error != 0)
     add_fact(text, "system", cat("errno ", report.system_error, ", ", std::strerror(report.system_error)));
   if (report.signal != 0) add_fact(text, "signal", cat(report.signal, ", ", strsignal(report.signal)));

@@ -9,6 +9,7 @@
 #include "backplane/formats/npy.hpp"
 #include "backplane/scheduler/session.hpp"
 #include "compare.hpp"
+#include "json_output.hpp"
 #include "model_inputs.hpp"
 #include "table.hpp"
 #include "targets.hpp"
@@ -199,7 +200,7 @@ Result<ExitCode> run_model(const Arguments& arguments) {
                                                           {run.absolute_tolerance, run.relative_tolerance}));
   }
   if (arguments.common.json)
-    std::puts(result_json(loaded.model, session->plan(), result).dump().c_str());
+    print_json(result_json(loaded.model, session->plan(), result));
   else
     print_result(loaded.model, session->plan(), result);
   return result.fits() ? ExitCode::ok : ExitCode::problems;

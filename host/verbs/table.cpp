@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 
 #include "backplane/base/text.hpp"
 
@@ -12,7 +13,7 @@ namespace backplane::cli {
 namespace {
 
 // Characters, not bytes, of UTF-8 text.
-size_t width(const std::string& text) {
+size_t width(std::string_view text) {
   return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
 }
 
@@ -40,6 +41,18 @@ std::string Table::to_string(bool bold) const {
     out += bold && r == 0 ? "\x1b[1m" + line + "\x1b[0m\n" : line + '\n';
   }
   return out;
+}
+
+std::string wrapped(std::string_view text, size_t columns, std::string_view indent) {
+  std::string out, line;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find(' '), text.size());
+    const std::string_view word = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (!line.empty() && width(line) + 1 + width(word) > columns) out += cat(indent, std::exchange(line, {}), '\n');
+    line += cat(line.empty() ? "" : " ", word);
+  }
+  return line.empty() ? out : cat(out, indent, line, '\n');
 }
 
 void Table::print() const {

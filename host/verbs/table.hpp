@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace backplane::cli {
@@ -24,5 +25,9 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
   std::vector<size_t> right_;
 };
+
+// The text in lines of at most `columns` characters, broken at spaces, each after the indent and with a line break at
+// its end; a longer word has a line of its own.
+std::string wrapped(std::string_view text, size_t columns, std::string_view indent);
 
 }  // namespace backplane::cli

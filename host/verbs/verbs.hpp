@@ -10,6 +10,7 @@
 namespace backplane::cli {
 
 Result<ExitCode> list_devices(const Arguments& arguments);
+Result<ExitCode> watch_devices(const Arguments& arguments);
 Result<ExitCode> list_plugins(const Arguments& arguments);
 Result<ExitCode> examine(const Arguments& arguments);
 Result<ExitCode> show_config(const Arguments& arguments);

@@ -39,6 +39,12 @@ Json merged(const Json& base, const Json& over) {
   return result;
 }
 
+std::string hint_for(std::string_view code) {
+  if (code == "negotiate.id-mismatch") return "correct plugin.id in the manifest";
+  if (code == "symbol.missing") return "`backplane manifest check` says what the library exports";
+  return {};
+}
+
 bool has_same_path(const Taken& taken, const Candidate& candidate) {
   return taken.report.real_path == candidate.report.real_path;
 }
@@ -171,7 +177,7 @@ void Scan::load(Candidate& candidate) {
     candidate.report.message = "would be loaded";
   } else if (const Status status = open_(candidate); !status.ok()) {
     const bool absent = status.id().ends_with(".no-hardware");
-    LoadFailure failure = {status, ""};
+    LoadFailure failure = {status, hint_for(status.id())};
     if (status.id() == "dlopen.failed")
       failure = explain_load_failure(status, candidate.report.real_path, *candidate.manifest, walk_);
     return candidate.stop(candidate.report.stage, absent ? LoadOutcome::skipped : LoadOutcome::failed, failure.status,
