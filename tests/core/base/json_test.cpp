@@ -97,8 +97,9 @@ INSTANTIATE_TEST_SUITE_P(
 // Found by fuzzing: the parser quotes all of a token, up to the first byte of a character.
 TEST(Json, MessagesAreShortAndWhole) {
   const std::string filler(5000, 'x');
-  for (const std::string& text : {"{\"trust\"\xC2\x85}", "{\"" + filler + "\" \xE2\x82\xAC}", "[\"" + filler,
-                                  "{\"" + filler + "\":1,\"" + filler + "\":2}", "[1" + std::string(5000, '0') + "]"}) {
+  for (const std::string& text :
+       {std::string("{\"trust\"\xC2\x85}"), "{\"" + filler + "\" \xE2\x82\xAC}", "[\"" + filler,
+        "{\"" + filler + "\":1,\"" + filler + "\":2}", "[1" + std::string(5000, '0') + "]"}) {
     const std::string message = parse_json(text, "f").status().message();
     EXPECT_FALSE(message.empty());
     EXPECT_LT(message.size(), 400u);
