@@ -76,7 +76,8 @@ struct Fault {
   std::string id, message;
 };
 
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // editors of other systems put it in front
+constexpr size_t kShownKeyBytes = 100, kShownReasonBytes = 300;  // in a message
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";      // editors of other systems put it in front
 
 // What the lexer would let pass: bad UTF-8 outside strings, another byte order mark, and NUL, which it takes for the end.
 std::optional<Fault> find_bad_bytes(std::string_view text) {
@@ -94,13 +95,14 @@ std::optional<Fault> find_bad_bytes(std::string_view text) {
   return std::nullopt;
 }
 
-// Drops the parser's own name and position from its text: "[...] parse error at line 1, column 2: why".
+// Drops the parser's own name and position from its text: "[...] parse error at line 1, column 2: why". It quotes what
+// it has read of a token, however much that is, up to the first byte of a character.
 std::string reason_of(std::string_view text) {
   if (const size_t name = text.find("] "); text.starts_with('[') && name != std::string_view::npos)
     text.remove_prefix(name + 2);
   const size_t column = text.find("column ");
   const size_t colon = column == std::string_view::npos ? column : text.find(": ", column);
-  return std::string(colon == std::string_view::npos ? text : text.substr(colon + 2));
+  return shortened(printable(colon == std::string_view::npos ? text : text.substr(colon + 2)), kShownReasonBytes);
 }
 
 }  // namespace
@@ -127,7 +129,8 @@ class JsonBuilder {
   bool key(std::string& value) {
     Frame& frame = stack_.back();
     if (!frame.keys.insert(value).second)
-      return fail("json.duplicate-key", cat("the key '", value, "' is there twice in one object; keep one"));
+      return fail("json.duplicate-key",
+                  cat("the key '", shortened(value, kShownKeyBytes), "' is there twice in one object; keep one"));
     frame.key = std::move(value);
     return leave_token();
   }
@@ -203,7 +206,7 @@ std::optional<Fault> build(std::string_view text, const JsonLimits& limits, Json
     if (!nlohmann::json::sax_parse(begin, end, &builder) && !builder.fault())
       return Fault{tracker.last, "json.syntax", "this is not JSON"};
   } catch (const std::exception& error) {
-    return Fault{tracker.last, "json.syntax", error.what()};
+    return Fault{tracker.last, "json.syntax", reason_of(error.what())};
   }
   root = std::move(builder.root());
   return std::move(builder.fault());

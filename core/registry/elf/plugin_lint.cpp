@@ -104,8 +104,11 @@ class PluginLint {
       warn("absolute-runpath", cat("the library looks for what it needs in ", shown(folders)),
            "give folders relative to the plugin: -Wl,-rpath,'$ORIGIN'; others exist on the machine that built it only");
     std::vector<std::string> beside;
+    // One that names a folder is looked for there; and what it leads to, perhaps a device, is not ours to open.
     for (const std::string& name : object_.needed)
-      if (RegularFile::open(cat(path_.substr(0, path_.rfind('/') + 1), name)).ok()) beside.push_back(name);
+      if (name.find('/') == std::string::npos &&
+          RegularFile::open(cat(path_.substr(0, path_.rfind('/') + 1), name)).ok())
+        beside.push_back(name);
     if (!beside.empty() && !leads_to_origin)
       warn("no-origin", cat("the library needs ", shown(beside), " beside it, where the loader does not look"),
            "link with -Wl,-rpath,'$ORIGIN'");

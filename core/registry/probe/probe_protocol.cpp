@@ -13,6 +13,7 @@ namespace {
 using End = ProbeVerdict::End;
 
 constexpr int kMaxSignal = 64;
+constexpr size_t kShownBytes = 100;  // of a bad value in a message
 constexpr std::string_view kEndNames[] = {"passed", "refused", "crashed", "exited", "timed_out"};
 constexpr LoadStage kStages[] = {LoadStage::dlopen, LoadStage::symbol,    LoadStage::negotiate, LoadStage::probe,
                                  LoadStage::open,   LoadStage::enumerate, LoadStage::active};
@@ -47,7 +48,7 @@ class Fields {
     const std::string name = text(key);
     const auto found = std::find(names.begin(), names.end(), name);
     if (found != names.end()) return static_cast<size_t>(found - names.begin());
-    fail(cat("'", key, "' cannot be '", name, "'"));
+    fail(cat("'", key, "' cannot be '", shortened(name, kShownBytes), "'"));
     return 0;
   }
 

@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "backplane/base/text.hpp"
+
 namespace backplane {
 namespace {
 
@@ -91,6 +93,19 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"cut", "[\"\xE2\x82", "json.utf8", 1, 3}, Bad{"encoded_surrogate", "[\"\xED\xA0\x80\"]", "json.utf8", 1, 3},
         Bad{"deep", "[[[[[1]]]]]", "json.too-deep", 1, 5}, Bad{"large", std::string(201, ' '), "json.too-large", 1, 1}),
     [](const auto& bad) { return bad.param.name; });
+
+// Found by fuzzing: the parser quotes all of a token, up to the first byte of a character.
+TEST(Json, MessagesAreShortAndWhole) {
+  const std::string filler(5000, 'x');
+  for (const std::string& text :
+       {std::string("{\"trust\"\xC2\x85}"), "{\"" + filler + "\" \xE2\x82\xAC}", "[\"" + filler,
+        "{\"" + filler + "\":1,\"" + filler + "\":2}", "[1" + std::string(5000, '0') + "]"}) {
+    const std::string message = parse_json(text, "f").status().message();
+    EXPECT_FALSE(message.empty());
+    EXPECT_LT(message.size(), 400u);
+    EXPECT_EQ(printable(message), message);
+  }
+}
 
 TEST(Json, SameKeyInDifferentObjectsIsFine) { EXPECT_EQ(parsed(R"({"a":{"a":1},"b":{"a":2}})").members().size(), 2u); }
 

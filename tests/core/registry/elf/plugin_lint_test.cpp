@@ -90,6 +90,12 @@ TEST_F(PluginLintTest, WantsAWayToLibrariesBesideIt) {
   EXPECT_EQ(codes(), Codes());
 }
 
+TEST_F(PluginLintTest, OpensNothingElsewhere) {
+  world_.write(world_.folder("other") / "libprivate.so.1", ElfImage().bytes());
+  image_.needed = {"other/libprivate.so.1"};
+  EXPECT_EQ(codes(), Codes());
+}
+
 TEST_F(PluginLintTest, WantsABuildId) {
   image_.notes.clear();
   EXPECT_EQ(codes(), Codes{"lint.no-build-id"});

@@ -409,6 +409,14 @@ TEST(ProbeProtocol, DamagedTextsDoNoHarm) {
   EXPECT_GT(refused, text.size());
 }
 
+TEST(ProbeProtocol, MessagesAreShortWhateverTheText) {
+  std::string text = to_json_text(some_verdict());
+  const std::string key = "\"stage\": \"";
+  text.insert(text.find(key) + key.size(), 5000, 'x');
+  EXPECT_LT(parse_probe_verdict(text).status().message().size(), 400u);
+  EXPECT_EQ(parse_probe_verdict(text).status().id(), "probe.protocol");
+}
+
 TEST(ProbeProtocol, RefusesWhatCannotBe) {
   const std::string good =
       R"({"end":"passed","stage":"active","number":0,"code":"","message":"","output":"","elapsed_ns":1})";
