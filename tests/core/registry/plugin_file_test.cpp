@@ -25,7 +25,7 @@ bool has(const PluginFileCheck& check, const std::string& line) {
   return std::find(all.begin(), all.end(), line) != all.end();
 }
 
-// Only what every system has: the C and C++ libraries, their sanitizers, and the hash of pins.
+// Only what every system has: the C and C++ libraries, their sanitizers, log lines, and the hash of pins.
 TEST(PluginFile, TheCoreNeedsNoVendorsLibrary) {
   const Result<LibraryFacts> core = inspect_library(core_library_path(), Environment());
   ASSERT_TRUE(core.ok()) << core.status().message();
@@ -33,7 +33,7 @@ TEST(PluginFile, TheCoreNeedsNoVendorsLibrary) {
   for (const std::string& name : core->needed) {
     bool plain = false;
     for (const char* known : {"ld-linux", "libc.so", "libm.so", "libgcc_s.so", "libstdc++.so", "libasan.so",
-                              "libubsan.so", "libtsan.so", "libnettle.so"})
+                              "libubsan.so", "libtsan.so", "libnettle.so", "libspdlog.so", "libfmt.so"})
       plain |= name.starts_with(known);
     EXPECT_TRUE(plain) << name;
   }
