@@ -3,12 +3,13 @@
 // A library stays mapped for the life of a process, so every measurement is made in a child process of its own, which
 // starts as small as this one: only the children open a Runtime.
 #include <benchmark/benchmark.h>
+#include <dlfcn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -56,6 +57,7 @@ class World {
   World(const World&) = delete;
   World& operator=(const World&) = delete;
 
+  std::string library(int64_t number) const { return (root_ / "plugins.d" / id_of(number)).string() + ".so"; }
   void forget_verdicts() const { fs::remove_all(root_ / "cache"); }
   std::unique_ptr<Runtime> open(const char* probe) const {
     RuntimeOptions options;
@@ -78,85 +80,117 @@ class World {
   fs::path root_;
 };
 
-// Calls `work`, which returns the seconds it measured, in a child, and returns them.
+struct Cost {
+  double seconds = 0;      // as a clock tells
+  double cpu_seconds = 0;  // of this process alone: what other programs on the machine leave as it is
+};
+
+double seconds_of(clockid_t clock) {
+  timespec now = {};
+  clock_gettime(clock, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
 template <class Work>
-double in_child(const Work& work) {
+Cost cost_of(const Work& work) {
+  const double start = seconds_of(CLOCK_MONOTONIC), cpu_start = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
+  work();
+  return {seconds_of(CLOCK_MONOTONIC) - start, seconds_of(CLOCK_PROCESS_CPUTIME_ID) - cpu_start};
+}
+
+// Calls `work`, which returns what it measured, in a child, and returns that.
+template <class Work>
+Cost in_child(const Work& work) {
   int pipe_ends[2];
   if (pipe(pipe_ends) != 0) give_up("no pipe");
   const pid_t child = fork();
   if (child < 0) give_up("no child");
   if (child == 0) {
-    const double seconds = work();
-    std::_Exit(write(pipe_ends[1], &seconds, sizeof seconds) == sizeof seconds ? 0 : 1);
+    const Cost cost = work();
+    std::_Exit(write(pipe_ends[1], &cost, sizeof cost) == sizeof cost ? 0 : 1);
   }
   close(pipe_ends[1]);
-  double seconds = 0;
-  const bool told = read(pipe_ends[0], &seconds, sizeof seconds) == sizeof seconds;
+  Cost cost;
+  const bool told = read(pipe_ends[0], &cost, sizeof cost) == sizeof cost;
   close(pipe_ends[0]);
   int status = 0;
   waitpid(child, &status, 0);
   if (!told || status != 0) give_up("a child failed");
-  return seconds;
+  return cost;
 }
 
-template <class Work>
-double seconds_of(const Work& work) {
-  const auto start = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-double time_open(const World& world, const char* probe, int64_t count) {
+Cost open_in_child(const World& world, const char* probe, int64_t count) {
   return in_child([&] {
     std::unique_ptr<Runtime> runtime;
-    const double seconds = seconds_of([&] { runtime = world.open(probe); });
+    const Cost cost = cost_of([&] { runtime = world.open(probe); });
     if (static_cast<int64_t>(runtime->devices().size()) != count) give_up("a plugin was not loaded");
-    return seconds;
+    return cost;
   });
 }
 
-void count_plugins(benchmark::State& state) {
-  state.counters["time/plugin"] = {static_cast<double>(state.range(0)),
+// Runs the benchmark: `measure` returns the cost of one iteration.
+template <class Measure>
+void run(benchmark::State& state, const Measure& measure) {
+  double cpu_seconds = 0;
+  for (auto _ : state) {
+    const Cost cost = measure();
+    state.SetIterationTime(cost.seconds);
+    cpu_seconds += cost.cpu_seconds;
+  }
+  const auto plugins = static_cast<double>(state.range(0));
+  state.counters["time/plugin"] = {plugins,
                                    benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert};
+  state.counters["cpu/plugin"] = cpu_seconds / static_cast<double>(state.iterations()) / plugins;
+}
+
+// What the system's loader alone takes for the same libraries.
+void dlopen_alone(benchmark::State& state) {
+  const World world(state.range(0));
+  run(state, [&] {
+    return in_child([&] {
+      return cost_of([&] {
+        for (int64_t i = 0; i < state.range(0); ++i)
+          if (!dlopen(world.library(i).c_str(), RTLD_NOW | RTLD_LOCAL)) give_up("a library was not loaded");
+      });
+    });
+  });
 }
 
 void open_without_probes(benchmark::State& state) {
   const World world(state.range(0));
-  for (auto _ : state) state.SetIterationTime(time_open(world, "off", state.range(0)));
-  count_plugins(state);
+  run(state, [&] { return open_in_child(world, "off", state.range(0)); });
 }
 
 void open_with_verdicts(benchmark::State& state) {
   const World world(state.range(0));
-  time_open(world, "cached", state.range(0));
-  for (auto _ : state) state.SetIterationTime(time_open(world, "cached", state.range(0)));
-  count_plugins(state);
+  open_in_child(world, "cached", state.range(0));
+  run(state, [&] { return open_in_child(world, "cached", state.range(0)); });
 }
 
 void open_with_probes(benchmark::State& state) {
   const World world(state.range(0));
-  for (auto _ : state) {
+  run(state, [&] {
     world.forget_verdicts();
-    state.SetIterationTime(time_open(world, "cached", state.range(0)));
-  }
-  count_plugins(state);
+    return open_in_child(world, "cached", state.range(0));
+  });
 }
 
 void rescan_with_nothing_new(benchmark::State& state) {
   const World world(state.range(0));
-  for (auto _ : state)
-    state.SetIterationTime(in_child([&] {
+  run(state, [&] {
+    return in_child([&] {
       const auto runtime = world.open("off");
-      return seconds_of([&] {
+      return cost_of([&] {
         if (!runtime->rescan().ok()) give_up("a scan failed");
       });
-    }));
-  count_plugins(state);
+    });
+  });
 }
 
 void counts(benchmark::internal::Benchmark* bench) {
   bench->Arg(1)->Arg(50)->Arg(200)->UseManualTime()->Unit(benchmark::kMillisecond);
 }
+BENCHMARK(dlopen_alone)->Apply(counts);
 BENCHMARK(open_without_probes)->Apply(counts);
 BENCHMARK(open_with_verdicts)->Apply(counts);
 BENCHMARK(open_with_probes)->Apply(counts)->Iterations(1);

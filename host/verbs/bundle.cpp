@@ -3,6 +3,7 @@
 #include <gnu/libc-version.h>
 #include <sys/utsname.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <set>
@@ -108,8 +109,13 @@ class Redactor {
   }
 
   void gather(const Json& document) {
-    for (const Json& item : document.items()) gather(item);
-    for (const auto& [name, value] : document.members()) is_secret(document, name) ? keep(value) : gather(value);
+    if (document.is(Json::Kind::array))
+      for (const Json& item : document.items()) gather(item);
+    if (document.is(Json::Kind::object))
+      for (const auto& [name, value] : document.members()) is_secret(document, name) ? keep(value) : gather(value);
+    // A longer one may hold a shorter.
+    std::sort(secrets_.begin(), secrets_.end(),
+              [](const std::string& a, const std::string& b) { return a.size() > b.size(); });
   }
 
   Json redact(const Json& document) const {
@@ -138,8 +144,10 @@ class Redactor {
   }
   void keep(const Json& value) {
     if (value.is(Json::Kind::text) && value.as_text().size() >= kShortestSecret) secrets_.push_back(value.as_text());
-    for (const Json& item : value.items()) keep(item);
-    for (const auto& [name, member] : value.members()) keep(member);
+    if (value.is(Json::Kind::array))
+      for (const Json& item : value.items()) keep(item);
+    if (value.is(Json::Kind::object))
+      for (const auto& [name, member] : value.members()) keep(member);
   }
   std::string redact(std::string text) const {
     for (const std::string& secret : secrets_)

@@ -20,7 +20,7 @@ bool is_request(const Notice& notice) { return notice.code == "plugin.required" 
 std::vector<std::string> errors_of(const std::vector<Notice>& notices) {
   std::vector<std::string> errors;
   for (const Notice& notice : notices)
-    if (notice.severity == Severity::error && !is_request(notice)) errors.push_back(to_text(notice));
+    if (notice.severity == Severity::error && !is_request(notice)) errors.push_back(sentence(notice));
   return errors;
 }
 
@@ -46,8 +46,11 @@ void tell_of_requested(const Runtime& runtime, const CommonArguments& arguments)
   tell(troubles);
 }
 
-// The whole doctor prints reports and notices itself.
-bool tells_all(const Arguments& arguments) { return arguments.verb == Verb::doctor && arguments.doctor.target.empty(); }
+// These print what fails themselves.
+bool tells_all(const Arguments& arguments) {
+  return (arguments.verb == Verb::doctor && arguments.doctor.target.empty()) ||
+         (arguments.verb == Verb::devices && arguments.devices.watch);
+}
 bool uses_devices(Verb verb) { return verb == Verb::plan || verb == Verb::run; }
 
 }  // namespace

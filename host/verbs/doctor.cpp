@@ -164,8 +164,7 @@ std::string why_unfound(const Runtime& runtime, const CommonArguments& arguments
     return "its name does not end in .json or .so, or begins with a dot";
   const fs::path place = folder ? path : path.parent_path();
   for (const Place& known : places(arguments, *runtime.configuration()))
-    if (canonical(known.path) == place)
-      return "it came after the search";
+    if (canonical(known.path) == place) return "it came after the search";
   return cat("'", place.string(), "' is not among the places looked at; name it with --plugin-path or ",
              "BACKPLANE_ADD_PLUGIN_PATH, or in plugin_dirs of the configuration");
 }

@@ -106,13 +106,15 @@ std::string explanation(const LoadReport& report) {
   return without_folder(std::move(text), report.requested);
 }
 
-std::string to_text(const Notice& notice) {
-  std::string text = cat(severity_name(notice.severity), ": ", notice.message);
+std::string sentence(const Notice& notice) {
+  std::string text = notice.message;
   if (!notice.file.empty() && notice.message.find(notice.file) == std::string::npos)
     text += cat(" (", place(notice.file, notice.line, notice.column), ")");
   if (!notice.hint.empty()) text += cat("; ", notice.hint);
   return printable(cat(text, " [", notice.code, "]"));
 }
+
+std::string to_text(const Notice& notice) { return cat(severity_name(notice.severity), ": ", sentence(notice)); }
 
 std::string origin_text(const ConfigurationEntry& entry) { return place(entry.file, entry.line, entry.column); }
 

@@ -24,7 +24,9 @@ bool all_well(const std::vector<LoadReport>& reports);
 // what to do; on one line, files beside the candidate by their bare names.
 std::string explanation(const LoadReport& report);
 
-// "warning: message (file:line:column); hint [code]"
+// "message (file:line:column); hint [code]", on one line.
+std::string sentence(const Notice& notice);
+// "warning: " and the sentence.
 std::string to_text(const Notice& notice);
 
 // "file:line:column", or the variable that gave the value.

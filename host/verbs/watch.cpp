@@ -38,8 +38,8 @@ class Changes {
     print("plugin", to_json(report), cat("! ", report.requested, ": ", explanation(report)));
   }
   void print(const Notice& notice) {
-    if (!told_.insert(cat("notice\n", to_text(notice))).second) return;
-    print("notice", to_json(notice), cat("! ", to_text(notice)));
+    if (!told_.insert(cat("notice\n", sentence(notice))).second) return;
+    print("notice", to_json(notice), cat("! ", sentence(notice)));
   }
 
  private:

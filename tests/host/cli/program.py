@@ -9,7 +9,9 @@ import unittest
 
 PROGRAM = os.environ["BACKPLANE_TEST_PROGRAM"]
 PLUGINS = pathlib.Path(os.environ["BACKPLANE_TEST_PLUGINS"])
+FIXTURES = pathlib.Path(os.environ["BACKPLANE_TEST_FIXTURES"])
 FAKE = pathlib.Path(os.environ["BACKPLANE_TEST_FAKE"])
+DOCS = pathlib.Path(os.environ["BACKPLANE_TEST_DOCS"])
 DATA = pathlib.Path(os.environ["BACKPLANE_TEST_DATA"])
 
 OK, PROBLEMS, USAGE, MISSING = 0, 1, 2, 3
@@ -35,11 +37,39 @@ class ProgramTest(unittest.TestCase):
         self.plugins = self.folder / "plugins.d"
         self.plugins.mkdir()
 
-    def run_program(self, *arguments, path=None, stdout=subprocess.PIPE):
-        environment = {k: v for k, v in os.environ.items() if not k.startswith("BACKPLANE_")}
-        environment["BACKPLANE_PLUGIN_PATH"] = str(path or self.plugins)
+    def environment(self, **more):
+        """Only the scratch folder, and no trial processes; `more` adds variables, or takes away those that are None."""
+        environment = {k: v for k, v in os.environ.items() if not k.startswith(("BACKPLANE_", "XDG_"))}
+        environment.update({"HOME": self.folder / "home", "BACKPLANE_PLUGIN_PATH": self.plugins,
+                            "BACKPLANE_PROBE": "off", "XDG_DATA_DIRS": self.folder / "share", **more})
+        return {k: str(v) for k, v in environment.items() if v is not None}
+
+    def run_program(self, *arguments, path=None, stdout=subprocess.PIPE, env=None, cwd=None):
+        environment = self.environment(**{"BACKPLANE_PLUGIN_PATH": path or self.plugins, **(env or {})})
         return Outcome(subprocess.run([PROGRAM, *map(str, arguments)], env=environment, text=True, timeout=120,
-                                      stdin=subprocess.DEVNULL, stdout=stdout, stderr=subprocess.PIPE))
+                                      cwd=cwd, stdin=subprocess.DEVNULL, stdout=stdout, stderr=subprocess.PIPE))
+
+    def add_fixture(self, fixture, plugin_id, name=None, folder=None, **more):
+        """Drops a fixture plugin in as NAME.so and NAME.json, whole at once, and returns their paths."""
+        name, folder = name or fixture, folder or self.plugins
+        library, manifest = folder / f"{name}.so", folder / f"{name}.json"
+        shutil.copy(FIXTURES / f"{fixture}.so", f"{library}.new")
+        os.replace(f"{library}.new", library)
+        plugin = {"id": plugin_id, "library_path": library.name, **more}
+        manifest.write_text(json.dumps({"file_format_version": "1.0", "plugin": plugin}))
+        return library, manifest
+
+    def add_toy(self, **more):
+        return self.add_fixture("toy", "org.test.toy", **more)
+
+    def configure(self, name, configuration):
+        """Writes a configuration file of the user's."""
+        folder = self.folder / "home/.config/backplane/conf.d"
+        folder.mkdir(parents=True, exist_ok=True)
+        if isinstance(configuration, dict):
+            configuration = json.dumps({"file_format_version": "1.0", **configuration})
+        (folder / name).write_text(configuration)
+        return folder / name
 
     def add_cpu(self):
         """Drops the CPU plugin in, and returns the names of its files."""

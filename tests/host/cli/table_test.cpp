@@ -23,5 +23,12 @@ TEST(Table, EachRowIsOneLineWhateverItHolds) {
   EXPECT_EQ(table.to_string(), "A\nx\\x0a\\x1b[31my\\xff\n");
 }
 
+TEST(Wrapped, BreaksAtSpacesAndNeverWithinAWord) {
+  EXPECT_EQ(wrapped("one two three", 7, "  "), "  one two\n  three\n");
+  EXPECT_EQ(wrapped("much-too-long a", 4, ""), "much-too-long\na\n");
+  EXPECT_EQ(wrapped("éé éé", 5, ""), "éé éé\n");
+  EXPECT_EQ(wrapped("", 5, ""), "");
+}
+
 }  // namespace
 }  // namespace backplane::cli
