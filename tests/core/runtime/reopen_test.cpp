@@ -33,6 +33,9 @@ TEST_F(ReopenTest, APluginIsOpenedAndClosedManyTimes) {
 }
 
 TEST_F(ReopenTest, ManyThreadsOpenAndCloseTheSamePlugin) {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "TSan does not see the lock of the system's loader, under which one thread maps and others look";
+#endif
   install("toy");
   std::vector<std::thread> threads;
   for (int i = 0; i < 8; ++i)
