@@ -79,7 +79,8 @@ struct Fault {
 constexpr size_t kShownKeyBytes = 100, kShownReasonBytes = 300;  // in a message
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";      // editors of other systems put it in front
 
-// What the lexer would let pass: bad UTF-8 outside strings, another byte order mark, and NUL, which it takes for the end.
+// What the lexer would let pass: bad UTF-8 outside strings, another byte order mark, and NUL, which it takes for the
+// end.
 std::optional<Fault> find_bad_bytes(std::string_view text) {
   if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF"))
     return Fault{{}, "json.utf8", "the file is UTF-16; save it as UTF-8"};
