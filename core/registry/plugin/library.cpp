@@ -49,10 +49,10 @@ std::string mapped_file(const void* address) {
   return {};
 }
 
-// Names do: a file that takes another's place takes its name too. So the kernel is asked what is mapped; where it does
-// not tell, the name has to do.
-bool is_mapped_from(const link_map& map, const FileIdentity& file) {
-  std::string path = mapped_file(map.l_ld);
+// What is mapped just now is the file of that name. For what was mapped earlier the kernel is asked, because a file that
+// has taken another's place has taken its name too; where it does not tell, the name has to do.
+bool is_mapped_from(const link_map& map, const FileIdentity& file, bool resident) {
+  std::string path = resident ? mapped_file(map.l_ld) : std::string();
   if (path.empty()) path = map.l_name;
   struct stat info = {};
   return stat(path.c_str(), &info) == 0 && FileIdentity{info.st_dev, info.st_ino} == file;
@@ -88,7 +88,7 @@ Result<Library> Library::load(const std::string& path, const FileIdentity& check
     return failed_precondition(cat("cannot load '", path, "': ", loader_text(error.what())), "dlopen.failed");
   }
   const link_map* map = map_of(handle->library.native());
-  if (map && is_mapped_from(*map, checked)) return Library(std::move(handle), map->l_name);
+  if (map && is_mapped_from(*map, checked, resident)) return Library(std::move(handle), map->l_name);
   if (resident)
     return failed_precondition(cat("this process has had another file of the path '", path, "' since earlier"),
                                "library.restart-needed");
