@@ -49,8 +49,8 @@ std::string mapped_file(const void* address) {
   return {};
 }
 
-// What is mapped just now is the file of that name. For what was mapped earlier the kernel is asked, because a file that
-// has taken another's place has taken its name too; where it does not tell, the name has to do.
+// What is mapped just now is the file of that name. For what was mapped earlier the kernel is asked, because a file
+// that has taken another's place has taken its name too; where it does not tell, the name has to do.
 bool is_mapped_from(const link_map& map, const FileIdentity& file, bool resident) {
   std::string path = resident ? mapped_file(map.l_ld) : std::string();
   if (path.empty()) path = map.l_name;
