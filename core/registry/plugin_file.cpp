@@ -16,12 +16,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string real_path(const std::string& path) {
-  std::error_code error;
-  const auto real = fs::canonical(path, error);
-  return error ? path : real.string();
-}
-
 std::string missing_text(const MissingLibrary& missing) {
   std::vector<std::string> names;
   for (const std::string& path : missing.chain) names.push_back(fs::path(path).filename().string());

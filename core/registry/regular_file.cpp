@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <utility>
 
 #include "backplane/base/text.hpp"
@@ -76,6 +77,12 @@ Result<std::string> RegularFile::read_text(uint64_t max_bytes) const {
   std::string text(bytes_, '\0');
   BP_TRY(read(0, std::as_writable_bytes(std::span(text.data(), text.size()))));
   return text;
+}
+
+std::string real_path(const std::string& path) {
+  std::error_code error;
+  const auto real = std::filesystem::canonical(path, error);
+  return error ? path : real.string();
 }
 
 bool leads_to_null_device(const std::string& path) {

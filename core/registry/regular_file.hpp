@@ -46,6 +46,9 @@ class RegularFile {
   uint64_t bytes_ = 0;
 };
 
+// The path with its links resolved; as it is if that cannot be done.
+std::string real_path(const std::string& path);
+
 // Whether the path is, or leads to, /dev/null: the administrator's way to say that nothing shall be there.
 bool leads_to_null_device(const std::string& path);
 

@@ -13,12 +13,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string real_path(const std::string& path) {
-  std::error_code error;
-  const auto real = fs::canonical(path, error);
-  return error ? path : real.string();
-}
-
 // The folder and the name by which a manifest and a library belong together: /x/toy.json and /x/libtoy.so.
 std::string family(const std::string& path) {
   std::string stem = fs::path(path).stem().string();
