@@ -28,21 +28,26 @@ void print_splits(const Plan& plan) {
   for (size_t i = 0; i < plan.splits.size(); ++i) {
     const Split& split = plan.splits[i];
     uint64_t bytes = 0;
-    for (const uint32_t copy : split.copies) bytes += plan.copies[copy].bytes;
+    size_t copies = 0;
+    for (const PlannedCopy& copy : plan.copies) {
+      if (copy.split != i) continue;
+      ++copies;
+      bytes += copy.bytes();
+    }
     const auto node_text = [&](NodeId node) { return cat(node, " ", op_name(plan.graph->op(node))); };
-    table.add({cat(i), device_text(plan, split.device), cat(split.nodes.size()), node_text(split.nodes.front()),
-               node_text(split.nodes.back()), cat(split.copies.size()), bytes_text(bytes)});
+    table.add({cat(i), device_text(plan, split.device), cat(split.node_count), node_text(plan.nodes(split).front()),
+               node_text(plan.nodes(split).back()), cat(copies), bytes_text(bytes)});
   }
   table.print();
 }
 
 void print_copies(const Plan& plan) {
-  Table table({"COPY", "BEFORE SPLIT", "FROM", "TO", "BYTES", "TENSOR"});
+  Table table({"COPY", "SPLIT", "FROM", "TO", "BYTES", "TENSOR"});
   table.align_right({0, 1, 4});
   for (size_t i = 0; i < plan.copies.size(); ++i) {
     const PlannedCopy& copy = plan.copies[i];
-    table.add({cat(i), cat(copy.before_split), device_text(plan, copy.from), device_text(plan, copy.to),
-               bytes_text(copy.bytes), storage_text(*plan.graph, copy.storage)});
+    table.add({cat(i), cat(copy.split), device_text(plan, copy.from), device_text(plan, copy.to),
+               bytes_text(copy.bytes()), storage_text(*plan.graph, copy.storage)});
   }
   table.print();
 }

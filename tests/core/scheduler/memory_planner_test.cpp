@@ -1,4 +1,4 @@
-#include "scheduler/memory_planner.hpp"
+#include "scheduler/memory/memory_planner.hpp"
 
 #include <gtest/gtest.h>
 

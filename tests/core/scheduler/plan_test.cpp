@@ -27,7 +27,7 @@ TEST(Plan, OneDeviceIsOneSplitWithoutCopies) {
   FakeRuntime runtime(R"({"devices": 1})");
   const auto plan = make_plan(chain(5), runtime.devices()).value();
   ASSERT_EQ(plan->splits.size(), 1u);
-  EXPECT_EQ(plan->splits[0].nodes.size(), 5u);
+  EXPECT_EQ(plan->splits[0].node_count, 5u);
   EXPECT_TRUE(plan->copies.empty());
   EXPECT_EQ(plan->copy_bytes, 0u);
 }
@@ -47,7 +47,7 @@ TEST(Plan, PinsCutTheGraphAndHoldExactly) {
   EXPECT_EQ(plan->copy_bytes, 2u * 4 * 8 * 4);
   EXPECT_EQ(plan->copies[0].from, 1u);
   EXPECT_EQ(plan->copies[0].to, 0u);
-  EXPECT_EQ(plan->copies[0].before_split, 1u);
+  EXPECT_EQ(plan->copies[0].split, 1u);
 }
 
 TEST(Plan, AStorageIsCopiedOncePerDevice) {
@@ -144,7 +144,7 @@ TEST(Plan, InvariantsHoldOnRandomGraphs) {
     const auto plan = make_plan(random.graph, runtime.devices()).value();
     NodeId next = 0;
     for (const Split& split : plan->splits)
-      for (const NodeId node : split.nodes) {
+      for (const NodeId node : plan->nodes(split)) {
         ASSERT_EQ(node, next++);
         ASSERT_EQ(plan->placements[node].device, split.device);
         ASSERT_NE(plan->placements[node].verdict, BP_VERDICT_NO);

@@ -1,4 +1,4 @@
-// Plan: how a graph runs on a list of devices: which node where and why, the splits, the copies, the memory.
+// Plan: how a graph runs on a list of devices: which node where and why, the splits, the copies, the tasks, the memory.
 //
 // Immutable and separate from the graph, which is never touched. Device numbers index the list that the plan was made
 // for. Thread safety: const, from any thread.
@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,12 +22,15 @@ namespace backplane {
 // Why a node runs where it runs.
 enum class Cause {
   pin,          // the user said so
-  location,     // it writes a storage that another node writes there
-  weight,       // it reads a weight, which is put on the first device that runs it
+  location,     // it writes a storage that is placed there, or that another node writes there
+  weight,       // it reads a weight that is there, or that goes to the first device that runs its reader
+  offload,      // it reads a weight of the last device, and this one prefers to run it all the same
   expand_down,  // continues the run of nodes before it
   expand_up,    // continues the run of nodes after it
   most_inputs,  // that device can read most of its input bytes
   upgrade,      // moved to a higher device that reads all of its inputs in place
+  min_cut,      // moved there because fewer bytes and splits cross between devices
+  cost,         // moved there because the measured costs of all devices are lower so
   fallback,     // the first device that can run it
 };
 std::string_view cause_name(Cause cause);
@@ -35,68 +39,139 @@ struct Placement {
   uint32_t device = kNone;
   Cause cause = Cause::fallback;
   uint32_t verdict = 0;  // the device's answer, BP_VERDICT_*
+  // What decided: a TensorId for location, weight and offload; a NodeId for expand_*, min_cut and cost; or kNone.
+  uint32_t because = kNone;
+  uint32_t runner_up = kNone;  // modes mincomm and cost: the best other device for this node alone, the rest as it is
+  int64_t saved_ns = 0;        // and what running it there would cost more, as modelled
 };
 
-// One storage on its way to a device that cannot read it where it is.
+// A part of one storage on its way to a device that cannot read it where it is, or back to its home.
+// `rows` rows of `row_bytes` bytes, `pitch_bytes` apart, the first at `offset`; the same place on both sides.
 struct PlannedCopy {
   StorageId storage;
   uint32_t from, to;  // devices
-  uint64_t bytes;
-  uint32_t before_split;  // the split that needs it first
+  uint64_t offset;
+  uint64_t row_bytes;
+  uint64_t rows;         // 1 = flat
+  uint64_t pitch_bytes;  // ignored if rows is 1
+  uint32_t split;        // the split that needs it first, or after which it is written back
+  bool write_back;       // from a device that wrote a copy, to the storage's home
+
+  uint64_t bytes() const { return row_bytes * rows; }
 };
 
+// A run of nodes on one device.
 struct Split {
   uint32_t device;
-  std::vector<NodeId> nodes;     // in order
-  std::vector<uint32_t> copies;  // indices into Plan::copies, to be done before it
+  uint32_t first_node, node_count;  // Plan::order[first_node ...]
+};
+
+// One step of a run: a split, or a copy, which its target's device does. Tasks of one device run one after another.
+struct Task {
+  bool is_copy;
+  uint32_t index;                         // into Plan::copies or Plan::splits
+  uint32_t device;                        // whose lane runs it
+  uint32_t rank;                          // its number among the tasks of that device
+  uint32_t first_wait, wait_count;        // Plan::waits: tasks of other devices that must be done before
+  uint32_t first_carried, carried_count;  // Plan::carried_waits: the same, of the run before
 };
 
 // Where one storage (or the copy of one) lives on a device.
 struct Residence {
   StorageId storage;
   uint32_t device;
-  uint32_t pool;    // index into Plan::pools; kNone = the constant itself, placed outside the pools
+  uint32_t pool;    // index into Plan::pools; kNone = outside the pools: a constant or a state
   uint32_t chunk;   // of the pool
   uint64_t offset;  // bytes from the chunk's start
 };
 
-// Memory of one device and memory type that activations share over time.
+enum class PoolKind {
+  arena,  // activations, which share memory over time; its bytes mean nothing between runs
+  ports,  // graph inputs and outputs; there is one for each run in flight
+};
+
+// Memory of one device and memory type.
 struct Pool {
   uint32_t device;
   uint32_t memtype;
+  PoolKind kind;
   std::vector<uint64_t> chunk_bytes;  // buffers to allocate; one unless the device limits their size
   uint64_t peak_bytes = 0;            // sum of the chunks
   uint64_t lower_bound_bytes = 0;     // the most that is alive at once: no plan can need less
 };
 
+enum class PlacementMode {
+  greedy,   // what users of ggml's scheduler know
+  mincomm,  // the same, then as few splits, copies and bytes as a min-cut finds; never more than greedy
+  cost,     // mincomm with measured costs of devices and links
+};
+std::string_view mode_name(PlacementMode mode);
+
+struct PlanOptions {
+  PlacementMode mode = PlacementMode::mincomm;
+  // Node name or number (as text) -> device number. Pins hold exactly or planning fails.
+  std::vector<std::pair<std::string, uint32_t>> pins;
+  // Name of a weight or state -> the device in whose memory it is; it pulls its readers and writers there.
+  std::vector<std::pair<std::string, uint32_t>> locations;
+  // Where all weights are that `locations` does not name; kNone = each on whatever devices read it.
+  uint32_t weights_device = kNone;
+  // A located weight of at most 64 KiB and at most an eighth of the activations beside it does not pull its reader: it
+  // is put, once, on the device that reads it.
+  bool soft_weights = true;
+  // Lets a higher device that prefers a node take it although its weight is on the last device, if the weight is at
+  // most `offload_ratio` times the bytes of the activations; 0 = never.
+  uint64_t offload_ratio = UINT64_MAX;
+  // Weights that are copied to a split anew for each run may take this many bytes at a time; more cut the split.
+  uint64_t staging_bytes = uint64_t{256} << 20;
+  // How far from its place in the list a node may be moved to join others of its device; 0 = not at all.
+  uint32_t reorder_window = 64;
+  // Gives every tensor memory of its own: to find out whether a fault is one of memory reuse.
+  bool reuse_memory = true;
+  // Several runs may be in flight at once: fills in Plan::carried_waits.
+  bool pipelined = false;
+  // Splits end after these nodes, sorted.
+  std::vector<NodeId> cuts;
+  // Devices that are not to be used: lost ones, and those whose memory did not suffice.
+  std::vector<uint32_t> excluded_devices;
+  // (node, device) pairs that a device took in the query and then refused.
+  std::vector<std::pair<NodeId, uint32_t>> refusals;
+
+  bool operator==(const PlanOptions&) const = default;
+};
+
 struct Plan {
   std::shared_ptr<const Graph> graph;
   std::vector<std::string> device_names;
+  PlacementMode mode = PlacementMode::greedy;
   std::vector<Placement> placements;  // by node
-  std::vector<Split> splits;          // in order of execution
-  std::vector<PlannedCopy> copies;
-  std::vector<uint32_t> homes;  // by storage: the device that owns its memory; kNone = a constant, or unused
-  std::vector<Residence> residences;
+  std::vector<NodeId> order;          // all nodes, as they are executed
+  std::vector<Split> splits;          // consecutive parts of `order`
+  std::vector<PlannedCopy> copies;    // by split
+  std::vector<uint32_t> homes;        // by storage: the device that owns its memory; kNone = unused, or a constant that
+                                      // each reader's device holds
+  std::vector<Task> tasks;            // in an order that respects all waits
+  std::vector<uint32_t> waits;        // task numbers
+  std::vector<uint32_t> carried_waits;  // task numbers
+  bool sequential = true;               // no two tasks of one run can overlap
+  std::vector<Residence> residences;    // by storage, its home first
+  std::vector<uint32_t> residence_at;   // by storage: its first residence; one more at the end
   std::vector<Pool> pools;
   uint64_t weight_bytes = 0;  // constants, over all devices that hold them
   uint64_t copy_bytes = 0;    // per run
 
+  std::span<const NodeId> nodes(const Split& split) const {
+    return {order.data() + split.first_node, split.node_count};
+  }
+  // Where kernels of a device find a storage: its copy there if there is one, else its home; null if it has none.
+  const Residence* residence(StorageId storage, uint32_t device) const;
   // Everything above as JSON; byte-stable for equal plans.
   Json to_json() const;
+  // Why a node is where it is, in one sentence.
+  std::string explain(NodeId node) const;
 };
 
-enum class PlacementMode { greedy };
-
-struct PlanOptions {
-  PlacementMode mode = PlacementMode::greedy;
-  // Node name or number (as text) -> device number. Pins hold exactly or planning fails.
-  std::vector<std::pair<std::string, uint32_t>> pins;
-  // (node, device) pairs that a device took in the query and then refused.
-  std::vector<std::pair<NodeId, uint32_t>> refusals;
-};
-
-// Errors: invalid_argument for a pin to nothing; unimplemented naming every node that no device runs, with each
-// device's reason; resource_exhausted for a tensor larger than a device's largest buffer.
+// Errors: invalid_argument for a pin or location of nothing; unimplemented naming every node that no device runs, with
+// each device's reason; resource_exhausted for a tensor larger than a device's largest buffer.
 Result<std::shared_ptr<const Plan>> make_plan(std::shared_ptr<const Graph> graph, const std::vector<Device*>& devices,
                                               const PlanOptions& options = {});
 

@@ -5,7 +5,7 @@ namespace {
 
 Json whole(uint64_t value) { return Json::integer(static_cast<int64_t>(value)); }
 
-Json list_of(const std::vector<uint32_t>& values) {
+Json list_of(std::span<const uint32_t> values) {
   Json list = Json::array();
   for (const uint32_t value : values) list.push(whole(value));
   return list;
@@ -27,9 +27,8 @@ Json nodes_json(const Plan& plan) {
 Json splits_json(const Plan& plan) {
   Json list = Json::array();
   for (const Split& split : plan.splits)
-    list.push(Json::object({{"device", Json::text(plan.device_names[split.device])},
-                            {"nodes", list_of(split.nodes)},
-                            {"copies", list_of(split.copies)}}));
+    list.push(
+        Json::object({{"device", Json::text(plan.device_names[split.device])}, {"nodes", list_of(plan.nodes(split))}}));
   return list;
 }
 
@@ -40,8 +39,9 @@ Json copies_json(const Plan& plan) {
     list.push(Json::object({{"tensor", Json::text(plan.graph->tensor_text(root))},
                             {"from", Json::text(plan.device_names[copy.from])},
                             {"to", Json::text(plan.device_names[copy.to])},
-                            {"bytes", whole(copy.bytes)},
-                            {"before_split", whole(copy.before_split)}}));
+                            {"bytes", whole(copy.bytes())},
+                            {"split", whole(copy.split)},
+                            {"write_back", Json::boolean(copy.write_back)}}));
   }
   return list;
 }

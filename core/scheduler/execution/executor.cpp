@@ -1,10 +1,10 @@
-#include "executor.hpp"
+#include "scheduler/execution/executor.hpp"
 
 #include <algorithm>
 #include <chrono>
 
 #include "backplane/base/text.hpp"
-#include "device_memory.hpp"
+#include "scheduler/memory/device_memory.hpp"
 
 namespace backplane {
 namespace {
@@ -54,12 +54,24 @@ Status Executor::allocate_pools() {
   for (const Residence& residence : plan_->residences)
     if (residence.pool != kNone)
       spots_[{residence.storage, residence.device}] = {&pools_[residence.pool][residence.chunk], residence.offset};
+    else if (plan_->graph->constant(residence.storage).is_null())
+      BP_TRY(place_state(residence.storage, residence.device));
+  return {};
+}
+
+Status Executor::place_state(StorageId storage, uint32_t device) {
+  BP_TRY_ASSIGN(const uint64_t bytes, storage_bytes(*devices_[device], *plan_->graph, storage));
+  BP_TRY_ASSIGN(Buffer buffer,
+                devices_[device]->allocate(kComputeMemtype, std::max<uint64_t>(bytes, 1), BP_USAGE_COMPUTE));
+  constants_.push_back(std::make_unique<Buffer>(std::move(buffer)));
+  spots_[{storage, device}] = {constants_.back().get(), 0};
   return {};
 }
 
 Status Executor::place_constants() {
   for (const Residence& residence : plan_->residences)
-    if (residence.pool == kNone) BP_TRY(place_constant(residence.storage, residence.device));
+    if (residence.pool == kNone && !plan_->graph->constant(residence.storage).is_null())
+      BP_TRY(place_constant(residence.storage, residence.device));
   return {};
 }
 
@@ -122,7 +134,7 @@ Result<Buffer*> Executor::imported(Buffer& owner, uint32_t device) {
 Status Executor::compile(uint32_t index, Refusal* refusal) {
   const Split& split = plan_->splits[index];
   Device& device = *devices_[split.device];
-  CompiledSplit compiled{Subgraph(*plan_->graph, split.nodes), {}, {}};
+  CompiledSplit compiled{Subgraph(*plan_->graph, plan_->nodes(split)), {}, {}};
   if (device.has(BP_CAP_PROGRAMS)) {
     Result<Program> program = device.compile(compiled.graph.abi());
     if (!program.ok()) {
@@ -163,9 +175,13 @@ Status Executor::read(StorageId storage, uint64_t offset, std::span<std::byte> b
 Status Executor::copy(const PlannedCopy& planned) {
   const Spot from = spots_.at({planned.storage, planned.from});
   const Spot to = spots_.at({planned.storage, planned.to});
-  return copy_between(*from.buffer, from.offset, *to.buffer, to.offset, planned.bytes)
-      .with_context(cat("copying ", plan_->graph->tensor_text(plan_->graph->storage(planned.storage).root), " from ",
-                        plan_->device_names[planned.from], " to ", plan_->device_names[planned.to]));
+  Status status;
+  for (uint64_t row = 0; row < planned.rows && status.ok(); ++row) {
+    const uint64_t at = planned.offset + row * planned.pitch_bytes;
+    status = copy_between(*from.buffer, from.offset + at, *to.buffer, to.offset + at, planned.row_bytes);
+  }
+  return status.with_context(cat("copying ", plan_->graph->tensor_text(plan_->graph->storage(planned.storage).root),
+                                 " from ", plan_->device_names[planned.from], " to ", plan_->device_names[planned.to]));
 }
 
 Status Executor::submit(uint32_t index, bp_run_id run) {
@@ -181,20 +197,21 @@ Status Executor::submit(uint32_t index, bp_run_id run) {
 Status Executor::run(bp_run_id run, const std::function<bool()>& cancelled, RunStatistics& statistics,
                      Refusal* refusal) {
   statistics.split_ns.assign(plan_->splits.size(), 0);
-  for (uint32_t index = 0; index < plan_->splits.size(); ++index) {
-    if (cancelled()) return {Code::cancelled, cat("cancelled before ", split_text(*plan_, index))};
+  for (const Task& task : plan_->tasks) {
+    if (cancelled()) return {Code::cancelled, "the run was cancelled"};
     const Clock::time_point start = Clock::now();
-    for (const uint32_t copy_index : plan_->splits[index].copies) {
-      BP_TRY(copy(plan_->copies[copy_index]));
-      statistics.copied_bytes += plan_->copies[copy_index].bytes;
+    if (task.is_copy) {
+      BP_TRY(copy(plan_->copies[task.index]));
+      statistics.copied_bytes += plan_->copies[task.index].bytes();
       ++statistics.copy_count;
+      continue;
     }
-    if (Status status = submit(index, run); !status.ok()) {
-      if (status.code() == Code::unimplemented && refusal != nullptr) *refusal = {index, status};
-      return status.with_context(cat("running ", split_text(*plan_, index)));
+    if (Status status = submit(task.index, run); !status.ok()) {
+      if (status.code() == Code::unimplemented && refusal != nullptr) *refusal = {task.index, status};
+      return status.with_context(cat("running ", split_text(*plan_, task.index)));
     }
     ++statistics.split_count;
-    statistics.split_ns[index] = nanoseconds_since(start);
+    statistics.split_ns[task.index] = nanoseconds_since(start);
   }
   return {};
 }

@@ -53,6 +53,7 @@ class Executor {
 
   Executor(std::shared_ptr<const Plan> plan, std::vector<Device*> devices);
   Status allocate_pools();
+  Status place_state(StorageId storage, uint32_t device);
   Status place_constants();
   Status place_constant(StorageId storage, uint32_t device);
   Status clear_states();

@@ -1,4 +1,4 @@
-#include "memory_planner.hpp"
+#include "scheduler/memory/memory_planner.hpp"
 
 #include <algorithm>
 #include <map>

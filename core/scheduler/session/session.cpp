@@ -6,7 +6,7 @@
 #include <set>
 
 #include "backplane/base/text.hpp"
-#include "executor.hpp"
+#include "scheduler/execution/executor.hpp"
 
 namespace backplane {
 namespace {
@@ -19,7 +19,7 @@ constexpr int kMostReplans = 64;
 
 void remember(const Plan& plan, const Refusal& refusal, PlanOptions& options) {
   const Split& split = plan.splits[refusal.split];
-  for (const NodeId node : split.nodes) options.refusals.emplace_back(node, split.device);
+  for (const NodeId node : plan.nodes(split)) options.refusals.emplace_back(node, split.device);
 }
 
 std::string port_list(const std::vector<Graph::Port>& ports) {

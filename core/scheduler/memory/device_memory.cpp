@@ -1,4 +1,4 @@
-#include "device_memory.hpp"
+#include "scheduler/memory/device_memory.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -3,27 +3,33 @@
 // Asked once per plan; placement and splitting read it. Thread safety: const.
 #pragma once
 
-#include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "backplane/base/status.hpp"
 #include "backplane/graph/graph.hpp"
 #include "backplane/runtime/device.hpp"
+#include "backplane/scheduler/plan.hpp"
 
 namespace backplane {
 
 class Capability {
  public:
-  // Asks every device about every node. `refusals` are (node, device) pairs that count as NO.
-  static Result<Capability> ask(const Graph& graph, const std::vector<Device*>& devices,
-                                std::span<const std::pair<NodeId, uint32_t>> refusals);
+  // Asks every device that options do not exclude about every node; options.refusals count as NO.
+  static Result<Capability> ask(const Graph& graph, const std::vector<Device*>& devices, const PlanOptions& options);
 
   uint32_t device_count() const { return static_cast<uint32_t>(answers_.size()); }
-  uint32_t last_device() const { return device_count() - 1; }
-  const NodeAnswer& answer(NodeId node, uint32_t device) const { return answers_[device][node]; }
-  bool runs(NodeId node, uint32_t device) const { return answers_[device][node].runs(); }
+  // The last one that may be used: where graph inputs are.
+  uint32_t last_device() const { return last_device_; }
+  bool usable(uint32_t device) const { return !answers_[device].empty() || node_count_ == 0; }
+  // A device that is not usable answers NO.
+  NodeAnswer answer(NodeId node, uint32_t device) const {
+    return usable(device) && node_count_ != 0 ? answers_[device][node] : NodeAnswer{BP_VERDICT_NO, 0, "it is excluded"};
+  }
+  uint32_t verdict(NodeId node, uint32_t device) const {
+    return answers_[device].empty() ? BP_VERDICT_NO : answers_[device][node].verdict;
+  }
+  bool runs(NodeId node, uint32_t device) const { return verdict(node, device) != BP_VERDICT_NO; }
   // Whether kernels of `reader` can read the default memory of `owner` where it is. A device reads its own.
   bool reads_in_place(uint32_t reader, uint32_t owner) const { return in_place_[reader][owner] != Access::none; }
   // Whether they can write it too.
@@ -34,7 +40,9 @@ class Capability {
  private:
   enum class Access : uint8_t { none, read, write };
 
-  std::vector<std::vector<NodeAnswer>> answers_;  // by device, node
+  uint32_t node_count_ = 0;
+  uint32_t last_device_ = 0;
+  std::vector<std::vector<NodeAnswer>> answers_;  // by device, node; none for an excluded device
   std::vector<std::vector<Access>> in_place_;     // by reader, owner
 };
 

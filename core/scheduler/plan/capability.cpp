@@ -1,21 +1,28 @@
-#include "capability.hpp"
+#include "scheduler/plan/capability.hpp"
 
 #include <algorithm>
 
-#include "device_memory.hpp"
+#include "scheduler/memory/device_memory.hpp"
 
 namespace backplane {
 
 Result<Capability> Capability::ask(const Graph& graph, const std::vector<Device*>& devices,
-                                   std::span<const std::pair<NodeId, uint32_t>> refusals) {
+                                   const PlanOptions& options) {
   Capability capability;
-  for (Device* device : devices) {
-    Result<std::vector<NodeAnswer>> answers = device->query(graph.abi());
-    if (!answers.ok()) return answers.status().with_context("asking " + device->name() + " what it can run");
-    capability.answers_.push_back(std::move(answers).value());
+  capability.node_count_ = graph.node_count();
+  capability.answers_.resize(devices.size());
+  bool any = false;
+  for (uint32_t device = 0; device < devices.size(); ++device) {
+    if (std::ranges::find(options.excluded_devices, device) != options.excluded_devices.end()) continue;
+    Result<std::vector<NodeAnswer>> answers = devices[device]->query(graph.abi());
+    if (!answers.ok()) return answers.status().with_context("asking " + devices[device]->name() + " what it can run");
+    capability.answers_[device] = std::move(answers).value();
+    capability.last_device_ = device;
+    any = true;
   }
-  for (const auto& [node, device] : refusals)
-    if (device < capability.device_count() && node < graph.node_count())
+  if (!any) return failed_precondition("no device is left: all are excluded", "plan.no-devices");
+  for (const auto& [node, device] : options.refusals)
+    if (device < devices.size() && node < capability.answers_[device].size())
       capability.answers_[device][node] = {BP_VERDICT_NO, 0, "it took the node when asked, and refused it later"};
   for (size_t reader = 0; reader < devices.size(); ++reader) {
     std::vector<Access>& row = capability.in_place_.emplace_back(devices.size(), Access::none);

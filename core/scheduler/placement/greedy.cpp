@@ -1,4 +1,4 @@
-#include "placement.hpp"
+#include "scheduler/placement/greedy.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -24,8 +24,11 @@ std::string node_text(const Graph& graph, NodeId node) {
 
 class GreedyPlacer {
  public:
-  GreedyPlacer(const Graph& graph, const Capability& capability, const std::vector<Device*>& devices)
-      : graph_(graph), capability_(capability), devices_(devices), placements_(graph.node_count()) {}
+  explicit GreedyPlacer(const PlacementInput& input)
+      : graph_(input.graph),
+        capability_(input.capability),
+        devices_(input.devices),
+        placements_(input.graph.node_count()) {}
 
   Result<std::vector<Placement>> place(const PlanOptions& options) {
     BP_TRY(check_runnable());
@@ -43,7 +46,7 @@ class GreedyPlacer {
 
  private:
   bool placed(NodeId node) const { return placements_[node].device != kNone; }
-  void assign(NodeId node, uint32_t device, Cause cause) { placements_[node] = {device, cause, 0}; }
+  void assign(NodeId node, uint32_t device, Cause cause) { placements_[node] = {.device = device, .cause = cause}; }
 
   Status check_runnable() const {
     std::string text;
@@ -234,9 +237,8 @@ class GreedyPlacer {
 
 }  // namespace
 
-Result<std::vector<Placement>> place_greedy(const Graph& graph, const Capability& capability,
-                                            const std::vector<Device*>& devices, const PlanOptions& options) {
-  return GreedyPlacer(graph, capability, devices).place(options);
+Result<std::vector<Placement>> place_greedy(const PlacementInput& input) {
+  return GreedyPlacer(input).place(input.options);
 }
 
 }  // namespace backplane

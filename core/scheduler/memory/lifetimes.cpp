@@ -1,0 +1,132 @@
+#include "scheduler/memory/lifetimes.hpp"
+
+#include <algorithm>
+
+namespace backplane {
+namespace {
+
+class Finder {
+ public:
+  Finder(const SplitInput& input, const SplitResult& cut, const TaskGraph& tasks)
+      : graph_(input.graph),
+        order_(input.order),
+        cut_(cut),
+        tasks_(tasks),
+        lives_(cut.instances.size()),
+        device_count_(input.capability.device_count()) {}
+
+  std::vector<Lifetime> find() {
+    if (!tasks_.sequential) collect_lanes();
+    for (uint32_t task = 0; task < tasks_.tasks.size(); ++task) visit(task);
+    if (!tasks_.sequential)
+      for (uint32_t instance = 0; instance < lives_.size(); ++instance) lengthen(instance);
+    return std::move(lives_);
+  }
+
+ private:
+  // The last use of an instance by a device that does not own its memory.
+  struct ForeignUse {
+    uint32_t task;
+    uint32_t next;
+  };
+
+  uint32_t owner(uint32_t instance) const {
+    return cut_.instances.is_home(instance) ? cut_.home[instance] : cut_.instances.device(instance);
+  }
+
+  // When a task begins, as a place in the order.
+  uint32_t place(const Task& task) const {
+    if (!task.is_copy) return cut_.splits[task.index].first_node;
+    const PlannedCopy& copy = cut_.copies[task.index];
+    const Split& split = cut_.splits[copy.split];
+    return copy.write_back ? split.first_node + split.node_count - 1 : split.first_node;
+  }
+
+  void collect_lanes() {
+    lanes_.resize(device_count_);
+    first_use_.assign(lives_.size(), kNone);
+    first_foreign_.assign(lives_.size(), kNone);
+    for (uint32_t task = 0; task < tasks_.tasks.size(); ++task) lanes_[tasks_.tasks[task].device].push_back(task);
+  }
+
+  void use(uint32_t instance, uint32_t task, uint32_t at) {
+    Lifetime& life = lives_[instance];
+    if (life.first == kNone) life.first = at;
+    const uint32_t device = tasks_.tasks[task].device;
+    if (tasks_.sequential || device == owner(instance)) life.last = std::max(life.last, at);
+    if (tasks_.sequential) return;
+    if (first_use_[instance] == kNone) first_use_[instance] = task;
+    if (device == owner(instance)) return;
+    for (uint32_t i = first_foreign_[instance]; i != kNone; i = foreign_[i].next)
+      if (tasks_.tasks[foreign_[i].task].device == device) {
+        foreign_[i].task = task;
+        return;
+      }
+    foreign_.push_back({task, first_foreign_[instance]});
+    first_foreign_[instance] = static_cast<uint32_t>(foreign_.size() - 1);
+  }
+
+  uint32_t instance_on(StorageId storage, uint32_t device) const {
+    const uint32_t away = cut_.home[storage] == device ? kNone : cut_.instances.find(storage, device);
+    return away == kNone ? storage : away;
+  }
+
+  void visit(uint32_t index) {
+    const Task& task = tasks_.tasks[index];
+    if (task.is_copy) {
+      const PlannedCopy& copy = cut_.copies[task.index];
+      use(instance_on(copy.storage, copy.from), index, place(task));
+      use(instance_on(copy.storage, copy.to), index, place(task));
+      return;
+    }
+    const Split& split = cut_.splits[task.index];
+    for (uint32_t at = split.first_node; at < split.first_node + split.node_count; ++at) {
+      for (const TensorId input : graph_.node_inputs(order_[at]))
+        if (input != kNone) use(instance_on(graph_.storage_of(input), split.device), index, at);
+      for (const TensorId output : graph_.node_outputs(order_[at]))
+        if (output != kNone) use(instance_on(graph_.storage_of(output), split.device), index, at);
+    }
+  }
+
+  // Up to the first task of the owner that comes after the uses by others. Memory that somebody else than its owner may
+  // be the first to write is not given on at all.
+  void lengthen(uint32_t instance) {
+    if (first_foreign_[instance] == kNone) return;
+    Lifetime& life = lives_[instance];
+    const uint32_t device = owner(instance);
+    if (tasks_.tasks[first_use_[instance]].device != device) {
+      life = {0, static_cast<uint32_t>(order_.size())};
+      return;
+    }
+    for (uint32_t i = first_foreign_[instance]; i != kNone; i = foreign_[i].next) {
+      const Task& use = tasks_.tasks[foreign_[i].task];
+      const auto after = std::ranges::partition_point(
+          lanes_[device], [&](uint32_t task) { return tasks_.clocks.done(task, use.device) <= use.rank; });
+      if (after == lanes_[device].end()) {
+        life.last = static_cast<uint32_t>(order_.size());
+        return;
+      }
+      const uint32_t begins = place(tasks_.tasks[*after]);
+      if (begins != 0) life.last = std::max(life.last, begins - 1);
+    }
+  }
+
+  const Graph& graph_;
+  const std::span<const NodeId> order_;
+  const SplitResult& cut_;
+  const TaskGraph& tasks_;
+  std::vector<Lifetime> lives_;
+  const uint32_t device_count_;
+  std::vector<std::vector<uint32_t>> lanes_;  // by device: its tasks
+  std::vector<uint32_t> first_use_;           // by instance: a task
+  std::vector<uint32_t> first_foreign_;       // by instance: into foreign_
+  std::vector<ForeignUse> foreign_;
+};
+
+}  // namespace
+
+std::vector<Lifetime> find_lifetimes(const SplitInput& input, const SplitResult& cut, const TaskGraph& graph) {
+  return Finder(input, cut, graph).find();
+}
+
+}  // namespace backplane

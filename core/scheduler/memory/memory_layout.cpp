@@ -1,0 +1,141 @@
+#include "scheduler/memory/memory_layout.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "backplane/base/text.hpp"
+#include "scheduler/memory/device_memory.hpp"
+#include "scheduler/memory/lifetimes.hpp"
+#include "scheduler/memory/memory_planner.hpp"
+
+namespace backplane {
+namespace {
+
+class LayoutBuilder {
+ public:
+  LayoutBuilder(const SplitInput& input, const std::vector<Device*>& devices, const SplitResult& cut,
+                const TaskGraph& tasks)
+      : graph_(input.graph),
+        options_(input.options),
+        devices_(devices),
+        cut_(cut),
+        end_(graph_.node_count()),
+        lives_(find_lifetimes(input, cut, tasks)),
+        places_(cut.instances.size()) {}
+
+  Result<MemoryLayout> build() {
+    const std::vector<bool> is_port = find_ports();
+    std::vector<std::vector<uint32_t>> ports(devices_.size()), arena(devices_.size());  // instances by device
+    for (uint32_t instance = 0; instance < places_.size(); ++instance) {
+      const StorageId storage = cut_.instances.storage(instance);
+      const uint32_t device = owner(instance);
+      places_[instance] = {storage, device, kNone, 0, 0};
+      if (device == kNone || is_state(instance) || is_placed_once(instance)) continue;
+      if (cut_.instances.is_home(instance) && is_port[storage])
+        ports[device].push_back(instance);
+      else if (lives_[instance].first != kNone)
+        arena[device].push_back(instance);
+      else
+        places_[instance].device = kNone;
+    }
+    for (uint32_t device = 0; device < devices_.size(); ++device) {
+      BP_TRY(plan_pool(device, PoolKind::arena, arena[device]));
+      BP_TRY(plan_pool(device, PoolKind::ports, ports[device]));
+    }
+    sort_by_storage();
+    return std::move(layout_);
+  }
+
+ private:
+  uint32_t owner(uint32_t instance) const {
+    return cut_.instances.is_home(instance) ? cut_.home[instance] : cut_.instances.device(instance);
+  }
+  bool is_state(uint32_t instance) const {
+    return cut_.instances.is_home(instance) && (graph_.storage(instance).flags & BP_TENSOR_STATE) != 0;
+  }
+  // Constants that are put in place once: where they are located, and on devices to which nothing copies them.
+  bool is_placed_once(uint32_t instance) const {
+    return !graph_.constant(cut_.instances.storage(instance)).is_null() &&
+           (cut_.instances.is_home(instance) || !copied_[instance]);
+  }
+
+  // Inputs keep their values from run to run, outputs are read after it.
+  std::vector<bool> find_ports() {
+    std::vector<bool> is_port(graph_.storage_count(), false);
+    for (const Graph::Port& port : graph_.inputs()) is_port[graph_.storage_of(port.tensor)] = true;
+    for (const Graph::Port& port : graph_.outputs()) is_port[graph_.storage_of(port.tensor)] = true;
+    for (StorageId storage = 0; storage < graph_.storage_count(); ++storage)
+      if ((graph_.storage(storage).flags & BP_TENSOR_KEEP) != 0) is_port[storage] = true;
+    copied_.assign(places_.size(), false);
+    for (const PlannedCopy& copy : cut_.copies)
+      if (const uint32_t away = cut_.instances.find(copy.storage, copy.to); away != kNone) copied_[away] = true;
+    return is_port;
+  }
+
+  Status plan_pool(uint32_t device, PoolKind kind, const std::vector<uint32_t>& instances) {
+    if (instances.empty()) return {};
+    std::vector<MemoryBlock> blocks;
+    blocks.reserve(instances.size());
+    for (const uint32_t instance : instances) {
+      BP_TRY_ASSIGN(const uint64_t bytes, storage_bytes(*devices_[device], graph_, cut_.instances.storage(instance)));
+      const bool forever = kind == PoolKind::ports || !options_.reuse_memory;
+      blocks.push_back({forever ? 0 : lives_[instance].first, forever ? end_ : lives_[instance].last, bytes});
+    }
+    const MemoryType& type = devices_[device]->memory_types()[kComputeMemtype];
+    Result<MemoryPlan> planned = plan_memory(blocks, {type.alignment, type.max_bytes});
+    if (!planned.ok()) return explain(planned.status(), device, type, instances, blocks);
+    const auto pool = static_cast<uint32_t>(layout_.pools.size());
+    layout_.pools.push_back(
+        {device, kComputeMemtype, kind, planned->chunk_bytes, planned->peak_bytes, planned->lower_bound_bytes});
+    for (size_t i = 0; i < instances.size(); ++i) {
+      Residence& place = places_[instances[i]];
+      place.pool = pool;
+      place.chunk = planned->places[i].chunk;
+      place.offset = planned->places[i].offset;
+    }
+    return {};
+  }
+
+  Status explain(const Status& status, uint32_t device, const MemoryType& type, const std::vector<uint32_t>& instances,
+                 const std::vector<MemoryBlock>& blocks) const {
+    if (status.id() != "memory.block-too-large") return status.with_context(devices_[device]->name());
+    const auto largest = std::ranges::max_element(blocks, {}, &MemoryBlock::bytes) - blocks.begin();
+    const StorageId storage = cut_.instances.storage(instances[largest]);
+    return resource_exhausted(cat(graph_.tensor_text(graph_.storage(storage).root), " needs ",
+                                  bytes_text(blocks[largest].bytes), ", and the largest buffer of ",
+                                  devices_[device]->name(), " (", type.name, ") is ", bytes_text(type.max_bytes)),
+                              "plan.tensor-too-large");
+  }
+
+  // Counts, then puts each instance behind those of earlier storages; homes come first because their numbers do.
+  void sort_by_storage() {
+    std::vector<uint32_t>& at = layout_.residence_at;
+    at.assign(graph_.storage_count() + 1, 0);
+    for (const Residence& place : places_)
+      if (place.device != kNone) ++at[place.storage + 1];
+    for (size_t i = 1; i < at.size(); ++i) at[i] += at[i - 1];
+    layout_.residences.resize(at.back());
+    std::vector<uint32_t> next(at.begin(), at.end() - 1);
+    for (const Residence& place : places_)
+      if (place.device != kNone) layout_.residences[next[place.storage]++] = place;
+  }
+
+  const Graph& graph_;
+  const PlanOptions& options_;
+  const std::vector<Device*>& devices_;
+  const SplitResult& cut_;
+  const uint32_t end_;  // of the order
+  const std::vector<Lifetime> lives_;
+  std::vector<bool> copied_;       // by instance: a copy writes it in each run
+  std::vector<Residence> places_;  // by instance
+  MemoryLayout layout_;
+};
+
+}  // namespace
+
+Result<MemoryLayout> lay_out_memory(const SplitInput& input, const std::vector<Device*>& devices,
+                                    const SplitResult& cut, const TaskGraph& tasks) {
+  return LayoutBuilder(input, devices, cut, tasks).build();
+}
+
+}  // namespace backplane

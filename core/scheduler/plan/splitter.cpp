@@ -1,0 +1,188 @@
+#include "scheduler/plan/splitter.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "scheduler/plan/region.hpp"
+
+namespace backplane {
+namespace {
+
+// A constant this small is put on the device that reads it, once, wherever it is located.
+constexpr uint64_t kReplicatedBytes = 64 * 1024;
+
+class Splitter {
+ public:
+  explicit Splitter(const SplitInput& input) : input_(input), graph_(input.graph), version_(graph_.storage_count(), 0) {
+    result_.home = input.located;
+    result_.instances = InstanceMap(graph_.storage_count());
+  }
+
+  SplitResult run() {
+    find_homes();
+    for (uint32_t i = 0; i < input_.order.size(); ++i) {
+      const NodeId node = input_.order[i];
+      const uint32_t device = input_.placements[node].device;
+      if (begins_split(node, device)) begin_split(device, i);
+      for (const TensorId tensor : graph_.node_inputs(node))
+        if (tensor != kNone) read(tensor, device);
+      for (const TensorId tensor : graph_.node_outputs(node))
+        if (tensor != kNone) write(tensor, device);
+      ++result_.splits.back().node_count;
+      cut_ = std::ranges::binary_search(input_.options.cuts, node);
+    }
+    end_split();
+    for (size_t i = 0; i < regions_.size(); ++i) set_region(result_.copies[i], regions_[i]);
+    return std::move(result_);
+  }
+
+ private:
+  // What a copy on a device holds.
+  struct Copied {
+    uint32_t version = kNone;
+    uint32_t copy = kNone;  // the copy that brought it; kNone = the device wrote it itself
+  };
+
+  // Written storages live where they are first written, what the host writes lives on the last device.
+  void find_homes() {
+    for (size_t i = input_.order.size(); i-- > 0;)
+      for (const TensorId output : graph_.node_outputs(input_.order[i]))
+        if (output != kNone) set_home(graph_.storage_of(output), input_.placements[input_.order[i]].device);
+    for (const Graph::Port& port : graph_.inputs())
+      if (home(port.tensor) == kNone) result_.home[graph_.storage_of(port.tensor)] = input_.capability.last_device();
+    for (StorageId storage = 0; storage < graph_.storage_count(); ++storage)
+      if (result_.home[storage] == kNone && graph_.constant(storage).is_null())
+        result_.home[storage] = input_.capability.last_device();  // a state that is only read
+    // A device that must write to a copy also reads from it, even where it could read the home.
+    for (const NodeId node : input_.order)
+      for (const TensorId output : graph_.node_outputs(node))
+        if (output != kNone && !writes_home(graph_.storage_of(output), input_.placements[node].device))
+          result_.instances.find_or_add(graph_.storage_of(output), input_.placements[node].device);
+  }
+  bool writes_home(StorageId storage, uint32_t device) const {
+    return device == result_.home[storage] || input_.capability.writes_in_place(device, result_.home[storage]);
+  }
+  void set_home(StorageId storage, uint32_t device) {
+    if (input_.located[storage] == kNone) result_.home[storage] = device;
+  }
+  uint32_t home(TensorId tensor) const { return result_.home[graph_.storage_of(tensor)]; }
+
+  bool begins_split(NodeId node, uint32_t device) const {
+    if (result_.splits.empty() || cut_ || result_.splits.back().device != device) return true;
+    if (streamed_bytes_ == 0) return false;
+    uint64_t more = 0;
+    for (const TensorId tensor : graph_.node_inputs(node))
+      if (tensor != kNone && streams(graph_.storage_of(tensor), device) &&
+          result_.instances.find(graph_.storage_of(tensor), device) == kNone)
+        more += graph_.storage(graph_.storage_of(tensor)).bytes;
+    return more != 0 && more > input_.options.staging_bytes - std::min(streamed_bytes_, input_.options.staging_bytes);
+  }
+
+  // A constant that is copied anew in each run.
+  bool streams(StorageId storage, uint32_t device) const {
+    const uint32_t home = result_.home[storage];
+    return home != kNone && !graph_.constant(storage).is_null() && !is_replicated(storage) &&
+           !input_.capability.reads_in_place(device, home);
+  }
+  bool is_replicated(StorageId storage) const {
+    return input_.options.soft_weights && graph_.storage(storage).bytes <= kReplicatedBytes;
+  }
+
+  void begin_split(uint32_t device, uint32_t first) {
+    end_split();
+    result_.splits.push_back({device, first, 0});
+    streamed_bytes_ = 0;
+  }
+
+  void end_split() {
+    for (const uint32_t instance : dirty_) {
+      const StorageId storage = result_.instances.storage(instance);
+      const uint32_t device = result_.instances.device(instance);
+      add_copy(storage, device, result_.home[storage], /*write_back=*/true, written_[instance]);
+      written_[instance] = {};
+    }
+    dirty_.clear();
+  }
+
+  void read(TensorId tensor, uint32_t device) {
+    const StorageId storage = graph_.storage_of(tensor);
+    const uint32_t home = result_.home[storage];
+    if (home == kNone || (home != device && !graph_.constant(storage).is_null() && is_replicated(storage) &&
+                          !input_.capability.reads_in_place(device, home))) {
+      result_.instances.find_or_add(storage, device);
+    } else if (device != home &&
+               (!input_.capability.reads_in_place(device, home) || result_.instances.find(storage, device) != kNone)) {
+      bring(storage, device, region_of(graph_, tensor));
+    }
+  }
+
+  // A device writes either a storage's home or its own copy, so an outdated copy cannot be read by the open split.
+  uint32_t bring(StorageId storage, uint32_t device, const Region& region) {
+    const uint32_t instance = result_.instances.find_or_add(storage, device);
+    make_room(instance);
+    Copied& copied = copied_[instance];
+    if (copied.version != version_[storage]) {
+      copied = {version_[storage], add_copy(storage, result_.home[storage], device, /*write_back=*/false, region)};
+      if (!graph_.constant(storage).is_null()) streamed_bytes_ += graph_.storage(storage).bytes;
+    } else if (copied.copy != kNone) {
+      regions_[copied.copy] = united(regions_[copied.copy], region);
+    }
+    return instance;
+  }
+
+  void write(TensorId tensor, uint32_t device) {
+    const StorageId storage = graph_.storage_of(tensor);
+    const Storage& record = graph_.storage(storage);
+    if (writes_home(storage, device)) {
+      ++version_[storage];
+      return;
+    }
+    // What the write leaves alone must be there before it.
+    if (tensor != record.root) bring(storage, device, {0, record.bytes, 1, record.bytes});
+    const uint32_t instance = result_.instances.find(storage, device);
+    make_room(instance);
+    copied_[instance] = {++version_[storage], kNone};
+    if (written_[instance].extent() == 0) dirty_.push_back(instance);
+    written_[instance] = united(written_[instance], region_of(graph_, tensor));
+  }
+
+  void make_room(uint32_t instance) {
+    if (copied_.size() <= instance) copied_.resize(instance + 1), written_.resize(instance + 1);
+  }
+
+  uint32_t add_copy(StorageId storage, uint32_t from, uint32_t to, bool write_back, const Region& region) {
+    const auto split = static_cast<uint32_t>(result_.splits.size() - 1);
+    result_.copies.push_back({storage, from, to, 0, 0, 1, 0, split, write_back});
+    regions_.push_back(region);
+    return static_cast<uint32_t>(regions_.size() - 1);
+  }
+
+  static void set_region(PlannedCopy& copy, const Region& region) {
+    copy.offset = region.offset;
+    copy.row_bytes = region.row_bytes;
+    copy.rows = region.rows;
+    copy.pitch_bytes = region.pitch_bytes;
+  }
+
+  const SplitInput& input_;
+  const Graph& graph_;
+  std::vector<uint32_t> version_;  // writes so far, by storage
+  std::vector<Copied> copied_;     // by instance; grows as they are added
+  std::vector<Region> written_;    // by instance: what the open split wrote of a copy
+  std::vector<uint32_t> dirty_;    // instances with such writes
+  std::vector<Region> regions_;    // by copy
+  uint64_t streamed_bytes_ = 0;    // by the open split
+  bool cut_ = false;               // the open split ends here
+  SplitResult result_;
+};
+
+}  // namespace
+
+uint64_t SplitResult::copy_bytes() const {
+  return std::accumulate(copies.begin(), copies.end(), uint64_t{0},
+                         [](uint64_t sum, const PlannedCopy& copy) { return sum + copy.bytes(); });
+}
+
+SplitResult split_graph(const SplitInput& input) { return Splitter(input).run(); }
+
+}  // namespace backplane

@@ -1,0 +1,38 @@
+// Splitter: cuts the placed nodes where the device changes, and finds the copies between the pieces.
+//
+// Each part of a storage is copied at most once to a device that cannot read it in place, and again only after it was
+// written anew. A device that cannot write a storage where it is writes a copy, which is then written back.
+// Thread safety: pure functions.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "backplane/scheduler/plan.hpp"
+#include "scheduler/plan/capability.hpp"
+#include "scheduler/plan/instances.hpp"
+
+namespace backplane {
+
+struct SplitResult {
+  std::vector<Split> splits;
+  std::vector<PlannedCopy> copies;  // by split; those before it, then those written back after it
+  std::vector<uint32_t> home;       // by storage, as Plan::homes
+  InstanceMap instances{0};         // also of constants: at home if located, else on each device that reads them
+
+  uint64_t copy_bytes() const;
+};
+
+struct SplitInput {
+  const Graph& graph;
+  const Capability& capability;
+  const PlanOptions& options;
+  const std::vector<uint32_t>& located;  // by storage, as in PlacementInput
+  std::span<const Placement> placements;
+  std::span<const NodeId> order;
+};
+
+SplitResult split_graph(const SplitInput& input);
+
+}  // namespace backplane

@@ -1,0 +1,159 @@
+#include "scheduler/plan/task_graph.hpp"
+
+#include <algorithm>
+
+namespace backplane {
+namespace {
+
+// Beyond this many clock entries (256 MiB) the tasks are put one after another instead.
+constexpr uint64_t kMostClockEntries = uint64_t{1} << 26;
+
+class Builder {
+ public:
+  Builder(const SplitInput& input, const SplitResult& cut)
+      : graph_(input.graph),
+        order_(input.order),
+        cut_(cut),
+        task_count_(static_cast<uint32_t>(cut.splits.size() + cut.copies.size())),
+        device_count_(input.capability.device_count()),
+        ordered_(uint64_t{task_count_} * device_count_ > kMostClockEntries),
+        accesses_(cut.instances.size()),
+        last_task_(device_count_, kNone) {
+    result_.clocks = TaskClocks(ordered_ ? 0 : task_count_, device_count_);
+  }
+
+  TaskGraph build() {
+    result_.tasks.reserve(task_count_);
+    uint32_t copy = 0;
+    for (uint32_t split = 0; split < cut_.splits.size(); ++split) {
+      for (; copy < cut_.copies.size() && cut_.copies[copy].split == split && !cut_.copies[copy].write_back; ++copy)
+        add_copy(copy);
+      add_split(split);
+      for (; copy < cut_.copies.size() && cut_.copies[copy].split == split; ++copy) add_copy(copy);
+    }
+    result_.sequential = ordered_ || is_sequential();
+    if (result_.sequential) result_.clocks = TaskClocks(0, 0);
+    return std::move(result_);
+  }
+
+ private:
+  // The last accesses to one instance that a later one may have to wait for.
+  struct Accesses {
+    uint32_t writer = kNone;        // a task
+    uint32_t first_reader = kNone;  // into readers_, since the last write
+  };
+  struct Reader {
+    uint32_t task;
+    uint32_t next;
+  };
+
+  void begin_task(bool is_copy, uint32_t index, uint32_t device) {
+    task_ = static_cast<uint32_t>(result_.tasks.size());
+    const uint32_t before = last_task_[device];
+    const uint32_t rank = before == kNone ? 0 : result_.tasks[before].rank + 1;
+    const auto waits = static_cast<uint32_t>(result_.waits.size());
+    result_.tasks.push_back({is_copy, index, device, rank, waits, 0, 0, 0});
+    last_task_[device] = task_;
+    if (ordered_) {
+      if (task_ != 0 && result_.tasks[task_ - 1].device != device) add_wait(task_ - 1);
+      return;
+    }
+    if (before != kNone)
+      for (uint32_t d = 0; d < device_count_; ++d) result_.clocks.done(task_, d) = result_.clocks.done(before, d);
+    result_.clocks.done(task_, device) = rank + 1;
+  }
+
+  void add_wait(uint32_t task) {
+    result_.waits.push_back(task);
+    ++result_.tasks[task_].wait_count;
+  }
+
+  void after(uint32_t task) {
+    if (ordered_ || task == kNone) return;
+    const Task& other = result_.tasks[task];
+    if (result_.clocks.done(task_, other.device) > other.rank) return;
+    for (uint32_t d = 0; d < device_count_; ++d)
+      result_.clocks.done(task_, d) = std::max(result_.clocks.done(task_, d), result_.clocks.done(task, d));
+    // A wait for an earlier task of the same device is in this one.
+    const uint32_t first = result_.tasks[task_].first_wait;
+    for (uint32_t i = first; i < result_.waits.size(); ++i)
+      if (result_.tasks[result_.waits[i]].device == other.device) {
+        result_.waits[i] = task;
+        return;
+      }
+    add_wait(task);
+  }
+
+  void read(uint32_t instance) {
+    Accesses& accesses = accesses_[instance];
+    after(accesses.writer);
+    if (accesses.first_reader != kNone && readers_[accesses.first_reader].task == task_) return;
+    // One entry for each device is enough: its later tasks come after its earlier ones.
+    for (uint32_t r = accesses.first_reader; r != kNone; r = readers_[r].next)
+      if (result_.tasks[readers_[r].task].device == result_.tasks[task_].device) {
+        readers_[r].task = task_;
+        return;
+      }
+    readers_.push_back({task_, accesses.first_reader});
+    accesses.first_reader = static_cast<uint32_t>(readers_.size() - 1);
+  }
+
+  void write(uint32_t instance) {
+    Accesses& accesses = accesses_[instance];
+    after(accesses.writer);
+    for (uint32_t r = accesses.first_reader; r != kNone; r = readers_[r].next)
+      if (readers_[r].task != task_) after(readers_[r].task);
+    accesses = {task_, kNone};
+  }
+
+  // Where kernels of a device find a storage. Constants are never written, so nothing waits for them.
+  uint32_t instance_on(StorageId storage, uint32_t device) const {
+    if (cut_.home[storage] == device) return storage;
+    const uint32_t away = cut_.instances.find(storage, device);
+    return away == kNone ? storage : away;
+  }
+
+  void add_split(uint32_t index) {
+    const Split& split = cut_.splits[index];
+    begin_task(false, index, split.device);
+    for (const NodeId node : order_.subspan(split.first_node, split.node_count)) {
+      for (const TensorId input : graph_.node_inputs(node))
+        if (input != kNone) read(instance_on(graph_.storage_of(input), split.device));
+      for (const TensorId output : graph_.node_outputs(node))
+        if (output != kNone) write(instance_on(graph_.storage_of(output), split.device));
+    }
+  }
+
+  void add_copy(uint32_t index) {
+    const PlannedCopy& copy = cut_.copies[index];
+    begin_task(true, index, copy.to);
+    read(instance_on(copy.storage, copy.from));
+    write(instance_on(copy.storage, copy.to));
+  }
+
+  bool is_sequential() const {
+    for (uint32_t task = 1; task < result_.tasks.size(); ++task) {
+      const Task& before = result_.tasks[task - 1];
+      if (before.device != result_.tasks[task].device && result_.clocks.done(task, before.device) <= before.rank)
+        return false;
+    }
+    return true;
+  }
+
+  const Graph& graph_;
+  const std::span<const NodeId> order_;
+  const SplitResult& cut_;
+  const uint32_t task_count_, device_count_;
+  const bool ordered_;              // too many tasks for clocks: each waits for the one before
+  std::vector<Accesses> accesses_;  // by instance
+  std::vector<Reader> readers_;
+  std::vector<uint32_t> last_task_;  // by device
+  uint32_t task_ = 0;                // the one being made
+  TaskGraph result_;
+};
+
+}  // namespace
+
+TaskGraph make_task_graph(const SplitInput& input, const SplitResult& cut) { return Builder(input, cut).build(); }
+
+}  // namespace backplane
