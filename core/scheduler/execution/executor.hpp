@@ -1,77 +1,122 @@
-// Executor: the memory, programs and streams of one plan, and the running of it.
+// Executor: one plan, ready to run: its memory, compiled splits, lanes, and the running of them.
 //
-// Splits run one after another in the plan's order; each is finished before the copies of the next begin.
-// Ownership: borrows devices. Thread safety: serialised by the caller.
+// A plan whose tasks cannot overlap is run by the calling thread; otherwise each device has a thread that issues its
+// tasks in order, so that a device that blocks never holds up another. After a run has ended, however it did, no device
+// works on it any more.
+// Ownership: borrows devices and runtime, shares buffers. Thread safety: serialised by the caller, but for `cancel`.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <span>
-#include <utility>
+#include <thread>
 #include <vector>
 
 #include "backplane/base/status.hpp"
-#include "backplane/graph/subgraph.hpp"
-#include "backplane/runtime/device.hpp"
+#include "backplane/runtime/runtime.hpp"
 #include "backplane/scheduler/plan.hpp"
-#include "backplane/scheduler/session.hpp"
+#include "scheduler/execution/bound_copy.hpp"
+#include "scheduler/execution/bound_memory.hpp"
+#include "scheduler/execution/compiled_split.hpp"
+#include "scheduler/execution/lane.hpp"
+#include "scheduler/execution/run_state.hpp"
+#include "scheduler/memory/session_memory.hpp"
 
 namespace backplane {
 
-// A split that its device took in the query and then refused.
-struct Refusal {
-  uint32_t split = kNone;
-  Status why;
-};
-
 class Executor {
  public:
-  // Allocates, uploads constants and compiles. On a failure with *refusal filled in, the plan may be made again
-  // without that device for the nodes of that split. Errors: resource_exhausted and what devices report.
-  static Result<std::unique_ptr<Executor>> make(std::shared_ptr<const Plan> plan, std::vector<Device*> devices,
-                                                Refusal* refusal);
+  struct Input {
+    Runtime& runtime;
+    std::shared_ptr<const Plan> plan;
+    const std::vector<Device*>& devices;
+    SessionMemory& memory;
+    uint32_t depth = 1;
+    Executor* donor = nullptr;  // gives its programs to splits of the same nodes; not to be run any more then
+  };
+  // Allocates, uploads constants and compiles. On a failure that other devices could make good *setback says so.
+  static Result<std::unique_ptr<Executor>> make(const Input& input, Setback* setback);
+  ~Executor();
 
-  // Writes / reads the bytes of a storage at its home, `offset` bytes into it.
-  Status write(StorageId storage, uint64_t offset, std::span<const std::byte> bytes);
-  Status read(StorageId storage, uint64_t offset, std::span<std::byte> bytes);
+  const std::shared_ptr<const Plan>& plan() const { return plan_; }
+  uint32_t depth() const { return memory_.depth(); }
+  // To be called before runs when another executor of the session has run: takes over states and grown arenas.
+  Status activate(SessionMemory& memory);
 
-  // Runs all splits; `cancelled` is asked between them. Errors: cancelled; unimplemented with *refusal filled in.
-  Status run(bp_run_id run, const std::function<bool()>& cancelled, RunStatistics& statistics, Refusal* refusal);
+  // Bytes of a storage at its home, `offset` bytes into it. Storages without memory are nobody's: nothing happens.
+  Status write(StorageId storage, uint32_t slot, uint64_t offset, std::span<const std::byte> bytes);
+  Status read(StorageId storage, uint32_t slot, uint64_t offset, std::span<std::byte> bytes);
+  // As read, where kernels of `device` find the storage.
+  Status read_on(uint32_t device, StorageId storage, uint32_t slot, std::span<std::byte> bytes);
+
+  // Starts a run and returns its number; they are counted from 0, and `slot` of a number is its place in the memory.
+  // The run may be over when this returns. REQUIRES: fewer than depth are in flight.
+  uint64_t submit(const RunOptions& options);
+  uint32_t slot(uint64_t number) const { return static_cast<uint32_t>(number % depth()); }
+  // The slot that the next run will have.
+  uint32_t next_slot() const { return slot(next_number_); }
+  // Waits for the end of a run; says how it ended, and what may be made good.
+  Status wait(uint64_t number, const RunOptions& options, Setback* setback);
+  // Whether a run of those that were in flight has written a state.
+  bool has_written_state(uint64_t number) const { return runs_[slot(number)]->state_written(); }
+  RunState::Clock::time_point begun(uint64_t number) const { return runs_[slot(number)]->begun(); }
+  // Runs on the calling thread; after each split is done, `after_split` is called, whose failure ends the run. To be
+  // waited for like any other. REQUIRES: nothing is in flight.
+  uint64_t run_observed(const RunOptions& options, const std::function<Status(uint32_t split)>& after_split);
+
+  // Asks the runs in flight to stop.
+  void cancel();
 
  private:
-  struct Spot {
-    Buffer* buffer = nullptr;
-    uint64_t offset = 0;
-  };
-  struct CompiledSplit {
-    Subgraph graph;
-    Program program;                   // empty: the bound graph is submitted
-    std::vector<bp_binding> bindings;  // of the program
-  };
+  explicit Executor(const Input& input);
+  void assign_tasks();
+  Status make_lanes(Setback* setback);
+  Status make_lane(uint32_t device);
+  Status make_splits(Executor* donor, Setback* setback);
+  Status bind();
+  void make_copies();
 
-  Executor(std::shared_ptr<const Plan> plan, std::vector<Device*> devices);
-  Status allocate_pools();
-  Status place_state(StorageId storage, uint32_t device);
-  Status place_constants();
-  Status place_constant(StorageId storage, uint32_t device);
-  Status clear_states();
-  Result<Spot> spot(StorageId storage, uint32_t device);
-  Result<Buffer*> imported(Buffer& owner, uint32_t device);
-  Status compile(uint32_t split, Refusal* refusal);
-  Status bind(CompiledSplit& compiled, uint32_t device);
-  Status copy(const PlannedCopy& planned);
-  Status submit(uint32_t split, bp_run_id run);
+  RunState& begin_run(const RunOptions& options);
+  void start_threads();
+  void serve(uint32_t device);
+  void run_lane(Lane& lane, std::span<const uint32_t> tasks, RunState& run);
+  void run_here(RunState& run, const std::function<Status(uint32_t)>* after_split);
+  // One task, after what it waits for. Failures go to `run`.
+  void execute(Lane& lane, uint32_t task, RunState& run);
+  Status issue(Lane& lane, uint32_t task, RunState& run);
+  Status await_others(Lane& lane, const Task& task, RunState& run);
+  Status await_task(Lane& lane, const Task& task, const Task& other, uint64_t number);
+  Status signal(Lane& lane, uint32_t task, uint64_t number);
+  Status end_lane(Lane& lane, uint64_t number);
+  Status finish_lane(Lane& lane, const RunState& run, uint64_t timeout_ns);
+  void fail(RunState& run, uint32_t device, const Task* task, const Status& status);
+  void stop(RunState& run, Status status);
+  void break_from(uint64_t number);
+  void drain();
+  std::string task_text(const Task& task) const;
+  bool threaded() const { return !threads_.empty(); }
+  uint32_t event_slot(uint64_t number) const { return static_cast<uint32_t>(number % (depth() + 1)); }
 
-  std::shared_ptr<const Plan> plan_;
-  std::vector<Device*> devices_;
-  std::vector<std::vector<Buffer>> pools_;  // by pool, chunk
-  std::vector<std::unique_ptr<Buffer>> constants_;
-  std::map<std::pair<Buffer*, uint32_t>, Buffer> imports_;  // (owner's chunk, reader) -> the reader's view of it
-  std::map<std::pair<StorageId, uint32_t>, Spot> spots_;    // (storage, device) -> where
-  std::vector<Stream> streams_;                             // by device
+  Runtime& runtime_;
+  const std::shared_ptr<const Plan> plan_;
+  const std::vector<Device*> devices_;
+  BoundMemory memory_;
+  std::vector<std::unique_ptr<Lane>> lanes_;       // by device; null = no tasks
+  std::vector<std::vector<uint32_t>> lane_tasks_;  // by device
+  uint32_t lane_count_ = 0;                        // that are not null
   std::vector<CompiledSplit> splits_;
+  std::vector<BoundCopy> copies_;
+  std::vector<std::vector<std::byte>> staging_;  // by device
+  std::vector<uint8_t> signals_;                 // by task: another lane waits for it
+  std::vector<uint8_t> writes_state_;            // by task
+  std::vector<std::unique_ptr<RunState>> runs_;  // by slot
+  uint64_t next_number_ = 0;
+  std::vector<std::thread> threads_;
+  std::atomic<uint64_t> submitted_{0};  // runs handed to the threads; counts one more when closing
+  std::atomic<bool> closing_{false};
+  std::atomic<uint64_t> broken_from_{UINT64_MAX};  // the first run that failed: those behind it are not begun
 };
 
 }  // namespace backplane

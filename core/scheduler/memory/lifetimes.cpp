@@ -16,6 +16,7 @@ class Finder {
         device_count_(input.capability.device_count()) {}
 
   std::vector<Lifetime> find() {
+    count_ticks();
     if (!tasks_.sequential) collect_lanes();
     for (uint32_t task = 0; task < tasks_.tasks.size(); ++task) visit(task);
     if (!tasks_.sequential)
@@ -34,12 +35,13 @@ class Finder {
     return cut_.instances.is_home(instance) ? cut_.home[instance] : cut_.instances.device(instance);
   }
 
-  // When a task begins, as a place in the order.
-  uint32_t place(const Task& task) const {
-    if (!task.is_copy) return cut_.splits[task.index].first_node;
-    const PlannedCopy& copy = cut_.copies[task.index];
-    const Split& split = cut_.splits[copy.split];
-    return copy.write_back ? split.first_node + split.node_count - 1 : split.first_node;
+  // Every copy and every node takes one tick.
+  void count_ticks() {
+    begins_.reserve(tasks_.tasks.size());
+    for (const Task& task : tasks_.tasks) {
+      begins_.push_back(ticks_);
+      ticks_ += task.is_copy ? 1 : cut_.splits[task.index].node_count;
+    }
   }
 
   void collect_lanes() {
@@ -75,15 +77,17 @@ class Finder {
     const Task& task = tasks_.tasks[index];
     if (task.is_copy) {
       const PlannedCopy& copy = cut_.copies[task.index];
-      use(instance_on(copy.storage, copy.from), index, place(task));
-      use(instance_on(copy.storage, copy.to), index, place(task));
+      use(instance_on(copy.storage, copy.from), index, begins_[index]);
+      use(instance_on(copy.storage, copy.to), index, begins_[index]);
       return;
     }
     const Split& split = cut_.splits[task.index];
-    for (uint32_t at = split.first_node; at < split.first_node + split.node_count; ++at) {
-      for (const TensorId input : graph_.node_inputs(order_[at]))
+    for (uint32_t i = 0; i < split.node_count; ++i) {
+      const NodeId node = order_[split.first_node + i];
+      const uint32_t at = begins_[index] + i;
+      for (const TensorId input : graph_.node_inputs(node))
         if (input != kNone) use(instance_on(graph_.storage_of(input), split.device), index, at);
-      for (const TensorId output : graph_.node_outputs(order_[at]))
+      for (const TensorId output : graph_.node_outputs(node))
         if (output != kNone) use(instance_on(graph_.storage_of(output), split.device), index, at);
     }
   }
@@ -95,7 +99,7 @@ class Finder {
     Lifetime& life = lives_[instance];
     const uint32_t device = owner(instance);
     if (tasks_.tasks[first_use_[instance]].device != device) {
-      life = {0, static_cast<uint32_t>(order_.size())};
+      life = {0, ticks_};
       return;
     }
     for (uint32_t i = first_foreign_[instance]; i != kNone; i = foreign_[i].next) {
@@ -103,11 +107,10 @@ class Finder {
       const auto after = std::ranges::partition_point(
           lanes_[device], [&](uint32_t task) { return tasks_.clocks.done(task, use.device) <= use.rank; });
       if (after == lanes_[device].end()) {
-        life.last = static_cast<uint32_t>(order_.size());
+        life.last = ticks_;
         return;
       }
-      const uint32_t begins = place(tasks_.tasks[*after]);
-      if (begins != 0) life.last = std::max(life.last, begins - 1);
+      life.last = std::max(life.last, begins_[*after] - 1);  // not the first task: it comes after another
     }
   }
 
@@ -117,6 +120,8 @@ class Finder {
   const TaskGraph& tasks_;
   std::vector<Lifetime> lives_;
   const uint32_t device_count_;
+  std::vector<uint32_t> begins_;  // by task: its first tick
+  uint32_t ticks_ = 0;
   std::vector<std::vector<uint32_t>> lanes_;  // by device: its tasks
   std::vector<uint32_t> first_use_;           // by instance: a task
   std::vector<uint32_t> first_foreign_;       // by instance: into foreign_

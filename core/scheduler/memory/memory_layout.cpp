@@ -19,7 +19,7 @@ class LayoutBuilder {
         options_(input.options),
         devices_(devices),
         cut_(cut),
-        end_(graph_.node_count()),
+        end_(graph_.node_count() + static_cast<uint32_t>(cut.copies.size())),
         lives_(find_lifetimes(input, cut, tasks)),
         places_(cut.instances.size()) {}
 
@@ -124,7 +124,7 @@ class LayoutBuilder {
   const PlanOptions& options_;
   const std::vector<Device*>& devices_;
   const SplitResult& cut_;
-  const uint32_t end_;  // of the order
+  const uint32_t end_;  // of the run, in ticks
   const std::vector<Lifetime> lives_;
   std::vector<bool> copied_;       // by instance: a copy writes it in each run
   std::vector<Residence> places_;  // by instance

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "backplane/base/text.hpp"
 #include "scheduler/memory/device_memory.hpp"
 
 namespace backplane {
@@ -11,22 +12,29 @@ Result<Capability> Capability::ask(const Graph& graph, const std::vector<Device*
   Capability capability;
   capability.node_count_ = graph.node_count();
   capability.answers_.resize(devices.size());
+  capability.unusable_.assign(devices.size(), "excluded");
   bool any = false;
   for (uint32_t device = 0; device < devices.size(); ++device) {
     if (std::ranges::find(options.excluded_devices, device) != options.excluded_devices.end()) continue;
     Result<std::vector<NodeAnswer>> answers = devices[device]->query(graph.abi());
-    if (!answers.ok()) return answers.status().with_context("asking " + devices[device]->name() + " what it can run");
+    if (!answers.ok()) {
+      capability.unusable_[device] = answers.status().message();
+      continue;
+    }
     capability.answers_[device] = std::move(answers).value();
     capability.last_device_ = device;
+    capability.unusable_[device].clear();
     any = true;
   }
-  if (!any) return failed_precondition("no device is left: all are excluded", "plan.no-devices");
+  if (!any)
+    return failed_precondition(cat("no device can be used: ", join(capability.unusable_, ", ")), "plan.no-devices");
   for (const auto& [node, device] : options.refusals)
     if (device < devices.size() && node < capability.answers_[device].size())
       capability.answers_[device][node] = {BP_VERDICT_NO, 0, "it took the node when asked, and refused it later"};
   for (size_t reader = 0; reader < devices.size(); ++reader) {
     std::vector<Access>& row = capability.in_place_.emplace_back(devices.size(), Access::none);
     for (size_t owner = 0; owner < devices.size(); ++owner) {
+      if (!capability.usable(reader) || !capability.usable(owner)) continue;
       const uint32_t access = reader == owner ? BP_ACCESS_READ_IN_PLACE | BP_ACCESS_WRITE_IN_PLACE
                                               : access_to(*devices[reader], *devices[owner]);
       if ((access & BP_ACCESS_READ_IN_PLACE) == 0) continue;

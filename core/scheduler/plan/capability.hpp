@@ -15,16 +15,17 @@ namespace backplane {
 
 class Capability {
  public:
-  // Asks every device that options do not exclude about every node; options.refusals count as NO.
+  // Asks every device that options do not exclude about every node; options.refusals count as NO. A device that does
+  // not answer cannot be used. Errors: failed_precondition if there is none left.
   static Result<Capability> ask(const Graph& graph, const std::vector<Device*>& devices, const PlanOptions& options);
 
   uint32_t device_count() const { return static_cast<uint32_t>(answers_.size()); }
   // The last one that may be used: where graph inputs are.
   uint32_t last_device() const { return last_device_; }
-  bool usable(uint32_t device) const { return !answers_[device].empty() || node_count_ == 0; }
+  bool usable(uint32_t device) const { return unusable_[device].empty(); }
   // A device that is not usable answers NO.
   NodeAnswer answer(NodeId node, uint32_t device) const {
-    return usable(device) && node_count_ != 0 ? answers_[device][node] : NodeAnswer{BP_VERDICT_NO, 0, "it is excluded"};
+    return usable(device) ? answers_[device][node] : NodeAnswer{BP_VERDICT_NO, 0, unusable_[device]};
   }
   uint32_t verdict(NodeId node, uint32_t device) const {
     return answers_[device].empty() ? BP_VERDICT_NO : answers_[device][node].verdict;
@@ -42,7 +43,8 @@ class Capability {
 
   uint32_t node_count_ = 0;
   uint32_t last_device_ = 0;
-  std::vector<std::vector<NodeAnswer>> answers_;  // by device, node; none for an excluded device
+  std::vector<std::vector<NodeAnswer>> answers_;  // by device, node; none if it is not usable
+  std::vector<std::string> unusable_;             // by device: why; empty = it is usable
   std::vector<std::vector<Access>> in_place_;     // by reader, owner
 };
 

@@ -1,0 +1,46 @@
+// BoundCopy: one planned copy, with its memory, and how it is best done.
+//
+// The lane of the target does it: queued in its stream where the source is host memory or the two devices reach each
+// other, else by the host, which waits for both sides first. Thread safety: as the lane of the target.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "backplane/base/status.hpp"
+#include "backplane/scheduler/plan.hpp"
+#include "scheduler/execution/bound_memory.hpp"
+#include "scheduler/execution/lane.hpp"
+
+namespace backplane {
+
+class BoundCopy {
+ public:
+  BoundCopy(const PlannedCopy& planned, const BoundMemory& memory, const Lane& target);
+
+  // Whether the source must be ready before `run` is called, rather than before what the stream does next.
+  bool needs_ready_source() const { return !queued_ || from_is_foreign_; }
+  // Bytes of host memory that `run` wants for staging.
+  uint64_t staging_bytes() const;
+  // Does the copy, or queues it.
+  Status run(Lane& target, uint32_t slot, std::span<std::byte> staging);
+
+  Spot from(uint32_t slot) const { return spots_[slot].from; }
+  Spot to(uint32_t slot) const { return spots_[slot].to; }
+
+ private:
+  struct Ends {
+    Spot from, to;
+  };
+  Status queue(Lane& target, const Ends& ends);
+  Status copy_now(const Ends& ends, std::span<std::byte> staging) const;
+
+  const PlannedCopy& planned_;
+  std::vector<Ends> spots_;       // by slot
+  bool queued_ = false;           // in the target's stream
+  bool from_is_foreign_ = false;  // to the target's plugin
+};
+
+}  // namespace backplane

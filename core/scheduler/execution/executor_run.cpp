@@ -1,0 +1,232 @@
+// The running of an Executor; its making is in executor.cpp.
+#include <algorithm>
+
+#include "backplane/base/text.hpp"
+#include "scheduler/execution/executor.hpp"
+
+namespace backplane {
+namespace {
+
+using Clock = RunState::Clock;
+
+Clock::time_point deadline_of(const RunState& run, uint64_t timeout_ns) {
+  const auto longest = static_cast<uint64_t>((Clock::time_point::max() - run.begun()).count());
+  return timeout_ns >= longest ? Clock::time_point::max() : run.begun() + std::chrono::nanoseconds(timeout_ns);
+}
+
+uint64_t nanoseconds_until(Clock::time_point deadline) {
+  if (deadline == Clock::time_point::max()) return BP_TIMEOUT_INFINITE;
+  const auto left = deadline - Clock::now();
+  return left.count() <= 0 ? 0 : static_cast<uint64_t>(left.count());
+}
+
+Status aborted() { return {Code::aborted, "a run before this one failed while it was in flight", "session.aborted"}; }
+
+}  // namespace
+
+RunState& Executor::begin_run(const RunOptions& options) {
+  const uint64_t number = next_number_++;
+  RunState& run = *runs_[slot(number)];
+  run.begin(number, runtime_.begin_run(), options, threaded() ? lane_count_ : 0);
+  return run;
+}
+
+uint64_t Executor::submit(const RunOptions& options) {
+  const bool overlaps = depth() > 1 || !plan_->sequential || options.timeout_ns != BP_TIMEOUT_INFINITE;
+  if (overlaps && lane_count_ != 0 && !threaded()) start_threads();
+  RunState& run = begin_run(options);
+  const uint64_t number = next_number_ - 1;
+  if (!threaded()) {
+    run_here(run, nullptr);
+  } else {
+    submitted_.store(next_number_, std::memory_order_release);
+    submitted_.notify_all();
+  }
+  return number;
+}
+
+uint64_t Executor::run_observed(const RunOptions& options, const std::function<Status(uint32_t)>& after_split) {
+  RunState& run = begin_run(options);
+  run_here(run, &after_split);
+  return next_number_ - 1;
+}
+
+void Executor::start_threads() {
+  submitted_ = next_number_;
+  for (uint32_t device = 0; device < lanes_.size(); ++device) {
+    if (lanes_[device] == nullptr) continue;
+    lanes_[device]->set_issued(next_number_ * lanes_[device]->task_count());
+    threads_.emplace_back([this, device] { serve(device); });
+  }
+}
+
+void Executor::serve(uint32_t device) {
+  Lane& lane = *lanes_[device];
+  for (uint64_t number = lane.issued() / lane.task_count();; ++number) {
+    for (uint64_t seen = submitted_; seen <= number; seen = submitted_) submitted_.wait(seen);
+    if (closing_) return;
+    run_lane(lane, lane_tasks_[device], *runs_[slot(number)]);
+  }
+}
+
+void Executor::run_lane(Lane& lane, std::span<const uint32_t> tasks, RunState& run) {
+  if (broken_from_ < run.number()) run.fail(aborted());
+  for (const uint32_t task : tasks) {
+    execute(lane, task, run);
+    lane.set_issued(lane.issued() + 1);
+  }
+  if (const Status status = end_lane(lane, run.number()); !status.ok())
+    fail(run, plan_->tasks[tasks.front()].device, nullptr, status);
+  run.lane_done();
+}
+
+void Executor::run_here(RunState& run, const std::function<Status(uint32_t)>* after_split) {
+  for (uint32_t index = 0; index < plan_->tasks.size() && !run.stopped(); ++index) {
+    const Task& task = plan_->tasks[index];
+    Lane& lane = *lanes_[task.device];
+    execute(lane, index, run);
+    if (after_split == nullptr || task.is_copy || run.stopped()) continue;
+    Status status = lane.is_async() ? lane.stream().synchronize() : Status();
+    if (!status.ok()) fail(run, task.device, &task, status);
+    if (status.ok()) status = (*after_split)(task.index);
+    if (!status.ok()) run.fail(status);
+  }
+}
+
+void Executor::execute(Lane& lane, uint32_t index, RunState& run) {
+  if (run.stopped()) return;
+  const Task& task = plan_->tasks[index];
+  if (const Status status = issue(lane, index, run); !status.ok()) fail(run, task.device, &task, status);
+}
+
+Status Executor::issue(Lane& lane, uint32_t index, RunState& run) {
+  const Task& task = plan_->tasks[index];
+  if (task.wait_count + task.carried_count != 0) {
+    BP_TRY(await_others(lane, task, run));
+    if (run.stopped()) return {};
+  }
+  if (writes_state_[index] != 0) run.note_state_written();
+  const uint32_t slot = this->slot(run.number());
+  if (task.is_copy)
+    BP_TRY(copies_[task.index].run(lane, slot, staging_[task.device]));
+  else
+    BP_TRY(splits_[task.index].submit(lane.stream(), slot, run.id()));
+  return signals_[index] != 0 && lane.is_async() ? signal(lane, index, run.number()) : Status();
+}
+
+Status Executor::await_others(Lane& lane, const Task& task, RunState& run) {
+  for (uint32_t i = 0; i < task.wait_count; ++i) {
+    const Task& other = plan_->tasks[plan_->waits[task.first_wait + i]];
+    if (threaded())
+      lanes_[other.device]->await_issued(run.number() * lanes_[other.device]->task_count() + other.rank + 1);
+    if (run.stopped()) return {};  // the other may not have been issued at all
+    BP_TRY(await_task(lane, task, other, run.number()));
+  }
+  if (depth() == 1 || run.number() == 0) return {};
+  const uint64_t before = run.number() - 1;
+  for (uint32_t i = 0; i < task.carried_count; ++i) {
+    const Task& other = plan_->tasks[plan_->carried_waits[task.first_carried + i]];
+    lanes_[other.device]->await_issued(before * lanes_[other.device]->task_count() + other.rank + 1);
+    if (broken_from_ <= before) return aborted();
+    BP_TRY(await_task(lane, task, other, before));
+  }
+  return {};
+}
+
+// Another lane's task was issued; what is queued next on this one must come after its end.
+Status Executor::await_task(Lane& lane, const Task& task, const Task& other, uint64_t number) {
+  Lane& source = *lanes_[other.device];
+  if (!source.is_async() || !source.has_events()) return {};
+  Event& event = source.event(other.rank, event_slot(number));
+  const bool by_stream = lane.is_async() && lane.has_events() &&
+                         lane.device().plugin_id() == source.device().plugin_id() &&
+                         !(task.is_copy && copies_[task.index].needs_ready_source());
+  return by_stream ? lane.stream().wait(event) : event.wait();
+}
+
+Status Executor::signal(Lane& lane, uint32_t index, uint64_t number) {
+  return lane.has_events() ? lane.stream().record(lane.event(plan_->tasks[index].rank, event_slot(number)))
+                           : lane.stream().synchronize();
+}
+
+// Makes the end of the run something that can be waited for while the next one is queued behind it.
+Status Executor::end_lane(Lane& lane, uint64_t number) {
+  if (!lane.is_async()) return {};
+  return lane.has_events() ? lane.stream().record(lane.event(lane.task_count(), event_slot(number)))
+                           : lane.stream().synchronize();
+}
+
+Status Executor::wait(uint64_t number, const RunOptions& options, Setback* setback) {
+  RunState& run = *runs_[slot(number)];
+  const Clock::time_point deadline = deadline_of(run, options.timeout_ns);
+  const auto late = [&] {
+    stop(run, {Code::deadline_exceeded, cat("the run took longer than ", options.timeout_ns / 1000000, " ms"),
+               "session.timeout"});
+  };
+  if (!run.await_lanes(deadline)) {
+    late();
+    run.await_lanes(Clock::time_point::max());
+  }
+  for (uint32_t device = 0; device < lanes_.size() && !run.stopped(); ++device) {
+    if (lanes_[device] == nullptr || !lanes_[device]->is_async()) continue;
+    const Status status = finish_lane(*lanes_[device], run, nanoseconds_until(deadline));
+    if (status.code() == Code::deadline_exceeded && deadline <= Clock::now())
+      late();
+    else if (!status.ok())
+      fail(run, device, nullptr, status);
+  }
+  if (run.stopped()) drain();
+  run.end();
+  runtime_.finish_run(run.id());
+  *setback = run.setback();
+  return run.status();
+}
+
+Status Executor::finish_lane(Lane& lane, const RunState& run, uint64_t timeout_ns) {
+  if (!threaded()) return lane.stream().synchronize(timeout_ns);
+  if (!lane.has_events()) return {};  // its thread has waited
+  return lane.event(lane.task_count(), event_slot(run.number())).wait(timeout_ns);
+}
+
+void Executor::fail(RunState& run, uint32_t device, const Task* task, const Status& status) {
+  break_from(run.number());
+  run.fail(status.with_context(task != nullptr ? task_text(*task) : cat("running on ", plan_->device_names[device])),
+           setback_of(status, device, task != nullptr && !task->is_copy ? task->index : kNone));
+}
+
+// Runs behind a failed one are not begun: they would read what it has not written.
+void Executor::break_from(uint64_t number) {
+  uint64_t first = broken_from_;
+  while (number < first && !broken_from_.compare_exchange_weak(first, number)) {
+  }
+}
+
+void Executor::stop(RunState& run, Status status) {
+  run.stop(std::move(status), [this](bp_run_id id, uint64_t number) {
+    break_from(number);
+    runtime_.cancel_run(id);
+    for (const auto& lane : lanes_)
+      if (lane != nullptr && lane->device().has(BP_CAP_CANCEL)) static_cast<void>(lane->stream().cancel(id));
+  });
+}
+
+void Executor::cancel() {
+  for (const auto& run : runs_) stop(*run, {Code::cancelled, "the run was cancelled", "session.cancelled"});
+}
+
+// After this no device works on anything of this executor, and no stream holds an old error.
+void Executor::drain() {
+  for (const auto& run : runs_) run->await_lanes(Clock::time_point::max());
+  for (const auto& lane : lanes_)
+    if (lane != nullptr) static_cast<void>(lane->stream().synchronize());
+  broken_from_ = UINT64_MAX;
+}
+
+std::string Executor::task_text(const Task& task) const {
+  if (!task.is_copy) return cat("running split ", task.index, " on ", plan_->device_names[task.device]);
+  const PlannedCopy& copy = plan_->copies[task.index];
+  return cat("copying ", plan_->graph->tensor_text(plan_->graph->storage(copy.storage).root), " from ",
+             plan_->device_names[copy.from], " to ", plan_->device_names[copy.to]);
+}
+
+}  // namespace backplane

@@ -1,0 +1,239 @@
+#include "scheduler/session/session_state.hpp"
+
+#include <algorithm>
+
+#include "backplane/base/text.hpp"
+#include "backplane/graph/subgraph.hpp"
+
+namespace backplane {
+namespace {
+
+// A setback takes a device, or a (node, device) pair, away, so that this ends. The cap keeps a device that refuses
+// everything from being asked node by node for ever.
+constexpr int kMostTries = 64;
+
+bool depends_on_names(const PlanOptions& options) { return !options.pins.empty() || !options.locations.empty(); }
+
+// What a device refused: the node for itself, whatever graph it is in.
+uint64_t node_key(const Graph& graph, NodeId node) { return Subgraph(graph, {&node, 1}).abi().key; }
+
+bool contains(const std::vector<uint32_t>& list, uint32_t value) {
+  return std::ranges::find(list, value) != list.end();
+}
+
+}  // namespace
+
+Session::State::State(Runtime& runtime, std::vector<Device*> devices, SessionOptions options)
+    : runtime_(runtime),
+      devices_(std::move(devices)),
+      options_(std::move(options)),
+      cache_(options_.cached_plans, depends_on_names(options_.plan)) {}
+
+Session::State::~State() {
+  cancel();
+  while (!flights_.empty()) static_cast<void>(wait(flights_.front().run));
+}
+
+void Session::State::note(std::string incident) {
+  runtime_.log().write(LogLevel::warn, "scheduler", incident);
+  incidents.push_back(std::move(incident));
+}
+
+PlanOptions Session::State::plan_options(const Graph& for_graph, const std::vector<NodeId>& cuts) const {
+  PlanOptions plan = options_.plan;
+  plan.pipelined = plan.pipelined || options_.pipeline_depth > 1;
+  plan.cuts.insert(plan.cuts.end(), cuts.begin(), cuts.end());
+  std::ranges::sort(plan.cuts);
+  plan.excluded_devices.insert(plan.excluded_devices.end(), lost_.begin(), lost_.end());
+  if (refused_.empty()) return plan;
+  for (NodeId node = 0; node < for_graph.node_count(); ++node) {
+    const uint64_t key = node_key(for_graph, node);
+    for (auto refusal = refused_.lower_bound({key, 0}); refusal != refused_.end() && refusal->first == key; ++refusal)
+      plan.refusals.emplace_back(node, refusal->second);
+  }
+  return plan;
+}
+
+bool Session::State::meet(const Setback& setback, const Status& status, const Plan& plan, PlanOptions& options) {
+  if (!options_.recover || setback.kind == Setback::Kind::none) return false;
+  const std::string& device = plan.device_names[setback.device];
+  switch (setback.kind) {
+    case Setback::Kind::refused:
+      for (const NodeId node : plan.nodes(plan.splits[setback.split])) {
+        refused_.emplace(node_key(*plan.graph, node), setback.device);
+        options.refusals.emplace_back(node, setback.device);
+      }
+      note(cat(status.message(), "; it goes to the next device"));
+      break;
+    case Setback::Kind::lost:
+      if (!contains(lost_, setback.device)) lost_.push_back(setback.device);
+      options.excluded_devices.push_back(setback.device);
+      note(cat(device, " was lost: ", status.message()));
+      break;
+    default:
+      if (contains(options.excluded_devices, setback.device)) return false;
+      options.excluded_devices.push_back(setback.device);
+      note(cat(status.message(), "; this graph goes without ", device));
+  }
+  ++totals.recoveries;
+  return true;
+}
+
+// A state that was on a lost device is gone: to go on with zeros would give wrong numbers.
+Status Session::State::check_states(const Graph& for_graph) const {
+  for (const uint32_t device : lost_)
+    for (const std::string& name : memory.states_on(*devices_[device]))
+      for (StorageId storage = 0; storage < for_graph.storage_count(); ++storage)
+        if ((for_graph.storage(storage).flags & BP_TENSOR_STATE) != 0 &&
+            for_graph.tensor_name(for_graph.storage(storage).root) == name)
+          return {Code::data_loss, cat("state '", name, "' was on ", devices_[device]->name(), ", which was lost"),
+                  "session.state-lost"};
+  return {};
+}
+
+Result<std::unique_ptr<Executor>> Session::State::make_executor(const std::shared_ptr<const Graph>& for_graph,
+                                                                std::shared_ptr<const Plan> plan,
+                                                                PlanOptions plan_options) {
+  Status first;  // what the first device said is what the user can do something about
+  for (int tries = 0;; ++tries) {
+    BP_TRY(check_states(*for_graph));
+    if (plan == nullptr) {
+      Result<std::shared_ptr<const Plan>> made = make_plan(for_graph, devices_, plan_options);
+      if (!made.ok()) return first.ok() ? made.status() : first;
+      plan = std::move(made).value();
+      ++totals.plans_made;
+    }
+    Setback setback;
+    const std::unique_ptr<Executor> donor = cache_.make_room(executor);
+    Result<std::unique_ptr<Executor>> made =
+        Executor::make({runtime_, plan, devices_, memory, options_.pipeline_depth, donor.get()}, &setback);
+    if (made.ok()) return made;
+    if (first.ok()) first = made.status();
+    if (tries == kMostTries || !meet(setback, made.status(), *plan, plan_options)) return first;
+    plan = nullptr;
+  }
+}
+
+Result<Executor*> Session::State::executor_for(const std::shared_ptr<const Graph>& for_graph) {
+  std::shared_ptr<const Plan> plan;
+  if (Executor* const found = cache_.find(*for_graph, &plan); found != nullptr) {
+    ++totals.plan_hits;
+    BP_TRY(found->activate(memory));
+    return found;
+  }
+  if (plan != nullptr) {
+    // The same structure with other constants: the plan as it is, for this graph.
+    auto mine = std::make_shared<Plan>(*plan);
+    mine->graph = for_graph;
+    plan = std::move(mine);
+    ++totals.plan_hits;
+  }
+  BP_TRY_ASSIGN(std::unique_ptr<Executor> made,
+                make_executor(for_graph, std::move(plan), plan_options(*for_graph, {})));
+  return cache_.insert(std::move(made));
+}
+
+Status Session::State::use(std::shared_ptr<const Graph> next) {
+  while (!flights_.empty()) BP_TRY(wait(flights_.front().run));
+  BP_TRY_ASSIGN(Executor* const found, executor_for(next));
+  const bool again = executor == found && graph == next;
+  executor = found;
+  graph = std::move(next);
+  observed_.reset();
+  memory.trim();
+  has_outputs = false;
+  if (!again) inputs_.reset(*graph, keeps_input_copies());
+  return {};
+}
+
+// Values in a device's own memory are gone with it.
+bool Session::State::keeps_input_copies() const {
+  if (!options_.recover || devices_.size() < 2) return false;
+  return std::ranges::any_of(graph->inputs(), [&](const Graph::Port& port) {
+    const uint32_t home = plan().homes[graph->storage_of(port.tensor)];
+    return home != kNone && devices_[home]->type() != BP_DEVICE_CPU;
+  });
+}
+
+Status Session::State::set_input(const Graph::Port& port, const HostTensor& value) {
+  if (flights_.size() >= executor->depth())
+    return failed_precondition(cat("all ", executor->depth(), " runs that may be in flight are: wait for run ",
+                                   flights_.front().run, " before the next inputs are set"),
+                               "session.pipeline-full");
+  return inputs_.set(*executor, graph->storage_of(port.tensor), value.bytes());
+}
+
+Status Session::State::check_ready() const {
+  const std::string missing = inputs_.missing(*graph);
+  if (!missing.empty())
+    return failed_precondition(cat("these inputs were never set: ", missing), "session.input-unset");
+  if (flights_.size() >= executor->depth())
+    return failed_precondition(
+        cat("all ", executor->depth(), " runs that may be in flight are: wait for run ", flights_.front().run),
+        "session.pipeline-full");
+  return {};
+}
+
+Result<uint64_t> Session::State::submit(const RunOptions& options) {
+  BP_TRY(check_ready());
+  BP_TRY(inputs_.complete(*executor, *graph));
+  has_outputs = has_outputs && outputs_of_ == executor && output_slot_ != executor->next_slot();
+  set_active(executor);
+  flights_.push_back({next_run_, executor->submit(options), options});
+  return next_run_++;
+}
+
+Status Session::State::finish(uint64_t number, const RunOptions& options, Setback* setback) {
+  const RunState::Clock::time_point begun = executor->begun(number);
+  const Status status = executor->wait(number, options, setback);
+  statistics = {};
+  statistics.elapsed_ns = static_cast<uint64_t>((RunState::Clock::now() - begun).count());
+  statistics.degraded = !lost_.empty() || !incidents.empty();
+  if (!status.ok()) return status;
+  ++totals.runs;
+  statistics.copied_bytes = plan().copy_bytes;
+  statistics.copy_count = static_cast<uint32_t>(plan().copies.size());
+  statistics.split_count = static_cast<uint32_t>(plan().splits.size());
+  has_outputs = true;
+  outputs_of_ = executor;
+  output_slot_ = executor->slot(number);
+  return status;
+}
+
+Status Session::State::wait(uint64_t run) {
+  if (flights_.empty() || flights_.front().run != run)
+    return failed_precondition(
+        flights_.empty() ? cat("run ", run, " is not in flight: nothing is")
+                         : cat("run ", run, " is not the oldest in flight: that is run ", flights_.front().run),
+        "session.run-number");
+  const Flight flight = flights_.front();
+  if (flight.aborted) {
+    flights_.pop_front();
+    return {Code::aborted, "a run before this one failed while it was in flight", "session.aborted"};
+  }
+  Setback setback;
+  Status status = finish(flight.number, flight.options, &setback);
+  for (int tries = 0; !status.ok() && setback.kind != Setback::Kind::none && tries < kMostTries; ++tries)
+    status = recover(flight.options, status, &setback);
+  flights_.pop_front();
+  if (flights_.empty()) set_active(nullptr);
+  return status;
+}
+
+Status Session::State::read(StorageId storage, std::span<std::byte> bytes) {
+  return outputs_of_->read(storage, output_slot_, 0, bytes);
+}
+
+void Session::State::set_active(Executor* active) {
+  const std::lock_guard lock(active_mutex_);
+  active_ = active;
+  if (active == nullptr) cancelled_ = false;
+}
+
+void Session::State::cancel() {
+  const std::lock_guard lock(active_mutex_);
+  cancelled_ = true;
+  if (active_ != nullptr) active_->cancel();
+}
+
+}  // namespace backplane
