@@ -1,5 +1,7 @@
 #include "compiled_graph.hpp"
 
+#include "device.hpp"
+
 namespace fake {
 
 using backplane::sdk::Error;
@@ -42,10 +44,10 @@ void CompiledGraph::copy_pools(const bp_graph& graph) {
 }
 
 Submission::Submission(std::shared_ptr<const CompiledGraph> graph, std::span<const bp_binding> bindings,
-                       const void* device, uint64_t alignment, bp_run_id run)
-    : graph_(std::move(graph)), run_(run) {
+                       const Device& device, bp_run_id run)
+    : graph_(std::move(graph)), device_(device), run_(run) {
   place_tensors(bindings);
-  for (uint32_t node = 0; node < graph_->graph().node_count; ++node) resolve_node(node, device, alignment);
+  for (uint32_t node = 0; node < graph_->graph().node_count; ++node) resolve_node(node);
 }
 
 void Submission::place_tensors(std::span<const bp_binding> bindings) {
@@ -70,14 +72,14 @@ void Submission::place_tensors(std::span<const bp_binding> bindings) {
   }
 }
 
-void Submission::resolve_node(uint32_t index, const void* device, uint64_t alignment) {
+void Submission::resolve_node(uint32_t index) {
   const NodeView node(graph_->graph(), index);
   std::vector<Operand>& inputs = inputs_.emplace_back();
   std::vector<Operand>& outputs = outputs_.emplace_back();
   for (uint32_t i = 0; i < node.input_count(); ++i)
-    inputs.push_back(node.has_input(i) ? resolve(node.input_index(i), false, device, alignment) : Operand{});
+    inputs.push_back(node.has_input(i) ? resolve(index, node.input_index(i), false) : Operand{});
   for (uint32_t i = 0; i < node.output_count(); ++i)
-    outputs.push_back(node.has_output(i) ? resolve(node.output_index(i), true, device, alignment) : Operand{});
+    outputs.push_back(node.has_output(i) ? resolve(index, node.output_index(i), true) : Operand{});
 }
 
 // Bytes from the first to behind the last element of a tensor, 0 if it is empty. Throws on overflow.
@@ -94,7 +96,7 @@ static uint64_t span_bytes(const TensorView& tensor) {
   return span;
 }
 
-Operand Submission::resolve(uint32_t index, bool written, const void* device, uint64_t alignment) const {
+Operand Submission::resolve(uint32_t node, uint32_t index, bool written) {
   const TensorView tensor(graph_->graph(), index);
   const auto& [buffer, offset] = places_[index];
   const auto refuse = [&](const char* why) {
@@ -105,10 +107,11 @@ Operand Submission::resolve(uint32_t index, bool written, const void* device, ui
     if (span != 0) refuse("is not bound to a buffer");
     return {nullptr, tensor.dtype(), tensor.shape(), tensor.strides()};
   }
-  if (buffer->owner() != device) refuse("lies in a buffer of another device");
+  if (&buffer->device() != &device_) refuse("lies in a buffer of another device");
   if (written && !buffer->writable()) refuse("is written, but its buffer may only be read");
-  if (!tensor.is_view() && offset % alignment != 0) refuse("has an offset that is not aligned");
+  if (!tensor.is_view() && offset % device_.options().alignment != 0) refuse("has an offset that is not aligned");
   if (offset > buffer->size_bytes() || span > buffer->size_bytes() - offset) refuse("leaves its buffer");
+  if (span != 0) accesses_.push_back({buffer->data() + offset, span, written, node});
   return {buffer->data() + offset, tensor.dtype(), tensor.shape(), tensor.strides()};
 }
 

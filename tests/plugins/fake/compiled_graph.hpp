@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
+#include "buffer.hpp"
 #include "kernels.hpp"
-#include "memory.hpp"
 
 namespace fake {
 
@@ -40,11 +40,14 @@ class Submission {
  public:
   // Binds every tensor that a node uses: to its own buffer, or to its owner's in `bindings`. Throws BP_E_INVALID_ARG
   // for a tensor that is unbound, misaligned, on another device, read-only but written, or beyond its buffer.
-  Submission(std::shared_ptr<const CompiledGraph> graph, std::span<const bp_binding> bindings, const void* device,
-             uint64_t alignment, bp_run_id run);
+  Submission(std::shared_ptr<const CompiledGraph> graph, std::span<const bp_binding> bindings, const Device& device,
+             bp_run_id run);
 
+  // What the nodes read and write, by the node that does.
+  const std::vector<AccessRange>& accesses() const { return accesses_; }
   // Runs all nodes in order. Throws BP_E_CANCELLED when `cancelled` says so between two nodes.
   void run(const std::function<bool()>& cancelled) const;
+  const CompiledGraph& graph() const { return *graph_; }
   bp_run_id run_id() const { return run_; }
 
  private:
@@ -54,10 +57,12 @@ class Submission {
   };
 
   void place_tensors(std::span<const bp_binding> bindings);
-  void resolve_node(uint32_t node, const void* device, uint64_t alignment);
-  Operand resolve(uint32_t tensor, bool written, const void* device, uint64_t alignment) const;
+  void resolve_node(uint32_t node);
+  Operand resolve(uint32_t node, uint32_t tensor, bool written);
 
   std::shared_ptr<const CompiledGraph> graph_;
+  const Device& device_;
+  std::vector<AccessRange> accesses_;
   std::vector<Place> places_;
   std::vector<std::vector<Operand>> inputs_, outputs_;
   bp_run_id run_;

@@ -3,19 +3,30 @@
 #include <algorithm>
 #include <cstring>
 
+#include "fake_table.hpp"
+#include "null_stream.hpp"
 #include "stream.hpp"
 
 namespace fake {
 
 using backplane::sdk::Error;
 
-Device::Device(const Options& options, uint32_t index, backplane::sdk::Host host, uint32_t mix_op)
-    : options_(options),
+Program::Program(Device& device, std::shared_ptr<const CompiledGraph> graph)
+    : device_(device), live_(device.counters().live_programs), graph_(std::move(graph)) {}
+
+void Program::update(const bp_graph& graph) {
+  device_.call(CallKind::kCompile);
+  if (!device_.options().update) backplane::sdk::unsupported("program update");
+  if (!device_.options().null) graph_ = device_.prepare(graph, device_.options().refuse_compile);
+}
+
+Device::Device(Options options, uint32_t index, Shared& shared)
+    : options_(std::move(options)),
       index_(index),
-      host_(host),
-      mix_op_(mix_op),
+      shared_(shared),
       name_("fake" + std::to_string(index)),
-      memory_(options.memory_limit_bytes, options.alignment) {}
+      memory_(options_.memory_limit_bytes, options_.alignment, !options_.null),
+      faults_(options_.faults) {}
 
 bp_device_info Device::info() {
   bp_device_info info{};
@@ -24,8 +35,8 @@ bp_device_info Device::info() {
   info.type = options_.type;
   info.numa_node = BP_NONE;
   info.caps = BP_CAP_CANCEL | (options_.async ? BP_CAP_ASYNC : 0) | (options_.events ? BP_CAP_EVENTS : 0) |
-              (options_.host_memory ? BP_CAP_IMPORT_HOST : 0) | (options_.peer_copy ? BP_CAP_PEER_COPY : 0) |
-              (options_.programs ? BP_CAP_PROGRAMS : 0);
+              (options_.foreign >= ForeignAccess::kRead ? BP_CAP_IMPORT_HOST : 0) |
+              (options_.peer_copy ? BP_CAP_PEER_COPY : 0) | (options_.programs ? BP_CAP_PROGRAMS : 0);
   info.memory_total = options_.memory_limit_bytes;
   info.memtype_count = 1;
   return info;
@@ -46,83 +57,109 @@ bp_memory_stats Device::memory() {
 }
 
 uint32_t Device::foreign_access(const bp_foreign_memory& memory) {
-  if (memory.handle_type != BP_HANDLE_HOST_POINTER) return 0;
-  const uint32_t copies = BP_ACCESS_COPY_FROM | BP_ACCESS_COPY_TO;
-  const bool in_place = options_.host_memory && memory.alignment >= options_.alignment;
-  return in_place ? copies | BP_ACCESS_READ_IN_PLACE | BP_ACCESS_WRITE_IN_PLACE : copies;
+  if (memory.handle_type != BP_HANDLE_HOST_POINTER || options_.foreign == ForeignAccess::kNone) return 0;
+  uint32_t access = BP_ACCESS_COPY_FROM | BP_ACCESS_COPY_TO;
+  if (memory.alignment < options_.alignment) return access;
+  if (options_.foreign >= ForeignAccess::kRead) access |= BP_ACCESS_READ_IN_PLACE;
+  if (options_.foreign >= ForeignAccess::kWrite) access |= BP_ACCESS_WRITE_IN_PLACE;
+  return access;
 }
 
 std::string Device::refuse(const NodeView& node) const {
-  const Kernel* kernel = find_kernel(node.op(), mix_op_);
+  const Kernel* kernel = find_kernel(node.op(), shared_.mix_op);
   if (kernel == nullptr) return std::string("no kernel for op ") + backplane::sdk::op_name(node.op());
-  const auto lists = [&](const std::vector<std::string>& names) {
-    return std::find(names.begin(), names.end(), kernel->name) != names.end();
-  };
-  if (!options_.supports.empty() && !lists(options_.supports)) return "op is not in the option 'supports'";
-  if (lists(options_.deny)) return "op is in the option 'deny'";
+  if (!options_.supports.has(kernel->name)) return "op is not in the option 'supports'";
+  if (options_.deny.has(kernel->name)) return "op is in the option 'deny'";
   const uint64_t number = node.record().tag != 0 ? node.record().tag : node.index();
-  if (options_.alternate && number % options_.devices != index_)
+  if (options_.alternate && number % shared_.device_count != index_)
     return "the option 'supports' gives this node to another device";
   return kernel->refuse(node);
 }
 
 bp_node_answer Device::query(const bp_graph& graph, uint32_t index, std::string& reason) {
   const NodeView node(graph, index);
+  ++counters_.queried_nodes;
+  if (index == 0) ++counters_.queries;
   bp_node_answer answer{BP_VERDICT_NO, BP_NONE, 0};
   reason = refuse(node);
   if (!reason.empty()) return answer;
+  const Kernel& kernel = *find_kernel(node.op(), shared_.mix_op);
   answer.verdict = BP_VERDICT_YES;
-  if (find_kernel(node.op(), mix_op_)->elementwise) answer.alias_mask = (1ull << std::min(node.input_count(), 8u)) - 1;
+  if (options_.prefer.has(kernel.name)) answer.verdict = BP_VERDICT_PREFERRED;
+  if (options_.slow.has(kernel.name)) {
+    answer.verdict = BP_VERDICT_SLOW;
+    reason = "op is in the option 'slow'";
+  }
+  if (options_.in_place && kernel.elementwise) answer.alias_mask = (1ull << std::min(node.input_count(), 8u)) - 1;
   return answer;
 }
 
 std::unique_ptr<backplane::sdk::Buffer> Device::create_buffer(const bp_buffer_desc& desc) {
-  require_alive();
-  if (desc.host_ptr != nullptr && !options_.host_memory) backplane::sdk::unsupported("import of host memory");
+  call(CallKind::kAllocate);
+  const bool written = desc.host_ptr_use == BP_HOST_PTR_BORROW_WRITE;
+  if (desc.host_ptr != nullptr && options_.foreign < (written ? ForeignAccess::kWrite : ForeignAccess::kRead))
+    backplane::sdk::unsupported("import of host memory");
   if (options_.max_buffer_bytes != 0 && desc.bytes > options_.max_buffer_bytes)
     throw Error(BP_E_INVALID_ARG, "wanted a buffer of " + std::to_string(desc.bytes) + " bytes, at most " +
                                       std::to_string(options_.max_buffer_bytes) + " are possible");
-  return std::make_unique<Buffer>(memory_, this, options_.host_memory, desc);
+  return std::make_unique<Buffer>(*this, desc);
 }
 
 std::unique_ptr<backplane::sdk::Stream> Device::create_stream(const bp_stream_desc& /*desc*/) {
-  require_alive();
+  call(CallKind::kStream);
+  if (options_.null) return std::make_unique<NullStream>(*this);
   return std::make_unique<Stream>(*this, index_ * uint64_t{1000} + streams_++);
 }
 
 std::unique_ptr<backplane::sdk::Event> Device::create_event() {
+  call(CallKind::kEvent);
   if (!options_.events) backplane::sdk::unsupported("event_create");
-  return std::make_unique<Event>();
+  return std::make_unique<Event>(counters_.live_events);
 }
 
 std::unique_ptr<backplane::sdk::Program> Device::compile(const bp_graph& graph) {
-  require_alive();
+  call(CallKind::kCompile);
   if (!options_.programs) backplane::sdk::unsupported("program_create");
-  return std::make_unique<Program>(std::make_shared<CompiledGraph>(graph, mix_op_));
+  return std::make_unique<Program>(*this, options_.null ? nullptr : prepare(graph, options_.refuse_compile));
 }
 
-std::shared_ptr<const CompiledGraph> Device::program(backplane::sdk::Program& program) const {
-  return static_cast<Program&>(program).graph();
+const void* Device::extension(std::string_view name, uint32_t min_version) {
+  return name == BP_EXT_FAKE ? fake_table(min_version) : nullptr;
+}
+
+std::shared_ptr<const CompiledGraph> Device::prepare(const bp_graph& graph, const OpList& refused) const {
+  auto compiled = std::make_shared<const CompiledGraph>(graph, shared_.mix_op);
+  require_accepted(*compiled, refused);
+  return compiled;
+}
+
+void Device::require_accepted(const CompiledGraph& graph, const OpList& refused) const {
+  for (uint32_t node = 0; node < graph.graph().node_count; ++node)
+    if (const char* op = graph.kernel(node).name; refused.has(op))
+      throw Error(BP_E_UNSUPPORTED, name_ + " refuses op " + op + " although it took it when asked");
 }
 
 void Device::require_alive() const {
   if (lost_) throw Error(BP_E_DEVICE_LOST, name_ + " was lost");
 }
 
-Fault Device::next_fault() {
-  const uint64_t call = ++submissions_;
-  if (options_.fault_device >= 0 && options_.fault_device != int64_t{index_}) return Fault::kNone;
-  if (call == options_.lose_at_call) return Fault::kLose;
-  return call == options_.fail_at_call ? Fault::kFail : Fault::kNone;
+void Device::call(CallKind kind) {
+  require_alive();
+  strike(faults_.next(kind));
 }
 
-void Device::strike(Fault fault) {
-  if (fault == Fault::kLose && !lost_.exchange(true))
-    host_.device_event(backplane::sdk::to_handle<bp_device>(static_cast<backplane::sdk::Device*>(this)),
-                       BP_DEVICE_EVENT_LOST);
+void Device::strike(bp_code fault) {
+  if (fault == BP_E_DEVICE_LOST && !lost_.exchange(true))
+    host().device_event(backplane::sdk::to_handle<bp_device>(static_cast<backplane::sdk::Device*>(this)),
+                        BP_DEVICE_EVENT_LOST);
   require_alive();
-  if (fault == Fault::kFail)
-    throw Error(options_.fail_code, name_ + " fails here because the option 'fail_at_call' says so");
+  if (fault != BP_OK && fault != kHang)
+    throw Error(fault, name_ + " fails here because a fault was planned (such as the option 'fail_at_call')");
+}
+
+ConflictDetector::Claim Device::claim(std::vector<AccessRange> ranges, DescribePart describe) {
+  if (!options_.detect_conflicts) return {};
+  return detector().claim(std::move(ranges), std::move(describe));
 }
 
 }  // namespace fake

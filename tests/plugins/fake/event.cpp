@@ -72,10 +72,15 @@ void Point::call(bp_event_fn fn, void* user) const {
   fn(user, &status);
 }
 
-std::shared_ptr<Point> Event::renew() {
+void Event::stand_for(std::shared_ptr<Point> point) {
   const std::lock_guard lock(mutex_);
-  point_ = std::make_shared<Point>();
-  return point_;
+  point_ = std::move(point);
+}
+
+std::shared_ptr<Point> Event::renew() {
+  auto point = std::make_shared<Point>();
+  stand_for(point);
+  return point;
 }
 
 std::shared_ptr<Point> Event::point() {

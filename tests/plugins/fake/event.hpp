@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "backplane/sdk/plugin.hpp"
+#include "counters.hpp"
 
 namespace fake {
 
@@ -44,6 +45,8 @@ class Point {
 
 class Event final : public backplane::sdk::Event {
  public:
+  explicit Event(std::atomic<uint64_t>& live_events) : live_(live_events) {}
+  void stand_for(std::shared_ptr<Point> point);
   // Makes the event stand for a new point.
   std::shared_ptr<Point> renew();
   // Returns the latest point. Throws BP_E_STATE if there is none.
@@ -54,6 +57,7 @@ class Event final : public backplane::sdk::Event {
   void subscribe(bp_event_fn fn, void* user) override { point()->subscribe(fn, user); }
 
  private:
+  const Live live_;
   std::mutex mutex_;
   std::shared_ptr<Point> point_;
 };

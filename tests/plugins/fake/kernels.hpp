@@ -4,8 +4,10 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "backplane/sdk/graph_view.hpp"
@@ -90,6 +92,17 @@ T load(const std::byte* at) {
 template <class T>
 void store(std::byte* at, T value) {
   __builtin_memcpy(at, &value, sizeof value);
+}
+
+// op(a, b); integers wrap.
+template <class T, class Op>
+T wrapping(T a, T b, const Op& op) {
+  if constexpr (std::is_integral_v<T>) {
+    using U = std::make_unsigned_t<T>;
+    return static_cast<T>(op(static_cast<U>(a), static_cast<U>(b)));
+  } else {
+    return op(a, b);
+  }
 }
 
 // Calls body(T{}) with the C++ type of an arithmetic dtype.

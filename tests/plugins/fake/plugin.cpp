@@ -9,14 +9,15 @@ namespace {
 
 class Plugin final : public backplane::sdk::Plugin {
  public:
-  Plugin(const Options& options, backplane::sdk::Host host) {
-    const uint32_t mix_op = host.intern(kMixOpName, BP_NAMESPACE_OP);
-    for (uint32_t i = 0; i < options.devices; ++i) devices_.emplace_back(options, i, host, mix_op);
+  Plugin(std::vector<Options> options, backplane::sdk::Host host)
+      : shared_{host, host.intern(kMixOpName, BP_NAMESPACE_OP), static_cast<uint32_t>(options.size()), {}} {
+    for (Options& device : options) devices_.emplace_back(std::move(device), device_count(), shared_);
   }
   uint32_t device_count() const override { return static_cast<uint32_t>(devices_.size()); }
   backplane::sdk::Device& device(uint32_t index) override { return devices_[index]; }
 
  private:
+  Shared shared_;
   std::deque<Device> devices_;
 };
 

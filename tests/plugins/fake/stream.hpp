@@ -8,11 +8,10 @@
 #include <set>
 #include <thread>
 
+#include "device.hpp"
 #include "event.hpp"
 
 namespace fake {
-
-class Device;
 
 class Stream final : public backplane::sdk::Stream {
  public:
@@ -32,16 +31,27 @@ class Stream final : public backplane::sdk::Stream {
 
  private:
   using Task = std::function<void()>;
+  struct Work {
+    bp_code fault;  // what is to befall it
+    bp_run_id run;  // 0 = of no run
+    std::vector<AccessRange> accesses;
+    DescribePart describe;
+    Task body;
+  };
 
-  // Runs `work` now and lets it throw, or queues it; queued work is skipped once the stream has failed.
-  void enqueue(Task work);
+  // Runs work now and lets it throw, or queues it; queued work is skipped once the stream has failed.
+  void enqueue(Work work);
+  void perform(Work& work);
+  void perform_queued(Work& work);
   void push(Task task);
   void work_loop();
   void delay();
+  void hang(bp_run_id run);
   bool is_cancelled(bp_run_id run);
   Outcome outcome();
 
   Device& device_;
+  const Live live_;
   const bool async_;
   std::mutex mutex_;
   std::condition_variable changed_;
