@@ -22,6 +22,26 @@ struct Axis {
   int64_t stride;
 };
 
+// Visits the blocks of a strided tensor in the order of its elements; calls visit(offset in bytes).
+template <class Visit>
+void for_each_block(DType dtype, std::span<const int64_t> shape, std::span<const int64_t> strides, Visit&& visit) {
+  if (has_zero(shape)) return;
+  const std::vector<int64_t> extents = block_extents(dtype, shape);
+  std::vector<int64_t> index(extents.size());
+  int64_t offset = 0;
+  while (true) {
+    visit(offset);
+    size_t axis = extents.size();
+    while (axis > 0 && ++index[axis - 1] == extents[axis - 1]) {
+      --axis;
+      offset -= strides[axis] * (extents[axis] - 1);
+      index[axis] = 0;
+    }
+    if (axis == 0) return;
+    offset += strides[axis - 1];
+  }
+}
+
 }  // namespace
 
 void make_canonical(DType dtype, std::span<const int64_t> shape, std::vector<int64_t>& strides) {
@@ -88,22 +108,20 @@ std::optional<std::vector<int64_t>> reshape_strides(DType dtype, std::span<const
 
 void gather_dense(DType dtype, std::span<const int64_t> shape, std::span<const int64_t> strides, const std::byte* from,
                   std::byte* to) {
-  if (has_zero(shape)) return;
   const size_t unit = type_layout(dtype).block_bytes;
-  const std::vector<int64_t> extents = block_extents(dtype, shape);
-  std::vector<int64_t> index(extents.size());
-  while (true) {
-    std::memcpy(to, from, unit);
+  for_each_block(dtype, shape, strides, [&](int64_t offset) {
+    std::memcpy(to, from + offset, unit);
     to += unit;
-    size_t axis = extents.size();
-    while (axis > 0 && ++index[axis - 1] == extents[axis - 1]) {
-      --axis;
-      from -= strides[axis] * (extents[axis] - 1);
-      index[axis] = 0;
-    }
-    if (axis == 0) return;
-    from += strides[axis - 1];
-  }
+  });
+}
+
+void scatter_dense(DType dtype, std::span<const int64_t> shape, std::span<const int64_t> strides, const std::byte* from,
+                   std::byte* to) {
+  const size_t unit = type_layout(dtype).block_bytes;
+  for_each_block(dtype, shape, strides, [&](int64_t offset) {
+    std::memcpy(to + offset, from, unit);
+    from += unit;
+  });
 }
 
 }  // namespace backplane

@@ -26,5 +26,8 @@ std::optional<std::vector<int64_t>> reshape_strides(DType dtype, std::span<const
 // Copies a strided tensor to dense memory.
 void gather_dense(DType dtype, std::span<const int64_t> shape, std::span<const int64_t> strides, const std::byte* from,
                   std::byte* to);
+// The reverse: copies dense memory into a strided tensor. What lies between its elements is not touched.
+void scatter_dense(DType dtype, std::span<const int64_t> shape, std::span<const int64_t> strides, const std::byte* from,
+                   std::byte* to);
 
 }  // namespace backplane

@@ -212,7 +212,7 @@ Result<Buffer> Device::create_buffer(const bp_buffer_desc& desc) {
            return tables_.device_i->buffer_create(handle_, &desc, &buffer, error);
          }).with_context(name_));
   BP_TRY(check_created(*this, "buffer_create", buffer));
-  return Buffer(*this, buffer, desc.memtype, desc.bytes);
+  return Buffer(*this, buffer, desc.memtype, desc.usage, desc.bytes);
 }
 
 Result<Stream> Device::create_stream() {

@@ -6,8 +6,8 @@
 
 namespace backplane {
 
-Buffer::Buffer(Device& device, bp_buffer* handle, uint32_t memtype, uint64_t bytes)
-    : device_(&device), handle_(handle), memtype_(memtype), bytes_(bytes) {}
+Buffer::Buffer(Device& device, bp_buffer* handle, uint32_t memtype, uint32_t usage, uint64_t bytes)
+    : device_(&device), handle_(handle), memtype_(memtype), usage_(usage), bytes_(bytes) {}
 
 Buffer& Buffer::operator=(Buffer&& other) noexcept {
   if (this == &other) return *this;
@@ -15,6 +15,7 @@ Buffer& Buffer::operator=(Buffer&& other) noexcept {
   device_ = std::exchange(other.device_, nullptr);
   handle_ = std::exchange(other.handle_, nullptr);
   memtype_ = std::exchange(other.memtype_, 0);
+  usage_ = std::exchange(other.usage_, 0);
   bytes_ = std::exchange(other.bytes_, 0);
   return *this;
 }
@@ -73,7 +74,7 @@ void Buffer::reset() {
   if (device_ != nullptr) device_->tables().buffer_i->destroy(handle_);
   device_ = nullptr;
   handle_ = nullptr;
-  memtype_ = 0;
+  memtype_ = usage_ = 0;
   bytes_ = 0;
 }
 

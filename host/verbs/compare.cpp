@@ -2,25 +2,15 @@
 
 #include <cmath>
 #include <filesystem>
-#include <limits>
 #include <set>
 
 #include "backplane/base/text.hpp"
 #include "backplane/formats/npy.hpp"
-#include "tensor_elements.hpp"
+#include "backplane/graph/element.hpp"
 #include "tensor_files.hpp"
 
 namespace backplane::cli {
 namespace {
-
-constexpr long double kInfinity = std::numeric_limits<long double>::infinity();
-
-// 0 for equal values, both NaN included; infinite where only one side is finite, or they are opposite.
-long double difference(long double got, long double expected) {
-  if (got == expected || (std::isnan(got) && std::isnan(expected))) return 0;
-  if (!std::isfinite(got) || !std::isfinite(expected)) return kInfinity;
-  return std::fabs(got - expected);
-}
 
 std::string number_text(double value) {
   if (std::isfinite(value)) {
@@ -58,25 +48,7 @@ Comparison compare_tensors(const std::string& name, const HostTensor& got, const
     result.fault = cat("got ", got.to_string(), ", expected ", expected.to_string());
     return result;
   }
-  result.elements = got.elements();
-  long double worst_excess = -kInfinity;
-  for (int64_t i = 0; i < got.elements(); ++i) {
-    const long double g = element(got, i), e = element(expected, i);
-    const long double absolute = difference(g, e);
-    const long double excess =
-        absolute == 0 ? -kInfinity : absolute - (tolerance.absolute + tolerance.relative * std::fabs(e));
-    if (absolute == kInfinity || excess > 0) ++result.mismatches;
-    result.max_absolute = std::max(result.max_absolute, static_cast<double>(absolute));
-    if (e != 0 && std::isfinite(e))
-      result.max_relative = std::max(result.max_relative, static_cast<double>(absolute / std::fabs(e)));
-    // An infinite difference is the worst there is, though inf - inf says nothing.
-    const long double rank = absolute == kInfinity ? kInfinity : excess;
-    if (result.worst >= 0 && rank <= worst_excess) continue;
-    worst_excess = rank;
-    result.worst = i;
-    result.got = static_cast<double>(g);
-    result.expected = static_cast<double>(e);
-  }
+  static_cast<TensorDifference&>(result) = tensor_difference(got, expected, tolerance);
   if (result.worst >= 0) result.worst_index = index_text(got, result.worst);
   return result;
 }

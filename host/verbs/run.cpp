@@ -7,13 +7,13 @@
 
 #include "backplane/base/text.hpp"
 #include "backplane/formats/npy.hpp"
+#include "backplane/graph/element.hpp"
 #include "backplane/scheduler/session.hpp"
 #include "compare.hpp"
 #include "json_output.hpp"
 #include "model_inputs.hpp"
 #include "table.hpp"
 #include "targets.hpp"
-#include "tensor_elements.hpp"
 #include "tensor_files.hpp"
 #include "verbs.hpp"
 

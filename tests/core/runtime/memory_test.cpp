@@ -50,9 +50,11 @@ TEST_F(MemoryTest, OwnsItsMemory) {
   }
   EXPECT_EQ(live(), 1u);
   EXPECT_EQ(kept.bytes(), 8u);
+  EXPECT_EQ(kept.usage(), BP_USAGE_COMPUTE);
   kept = make(4);
   EXPECT_EQ(live(), 1u);
   kept.reset();
+  EXPECT_EQ(kept.usage(), 0u);
   EXPECT_EQ(live(), 0u);
 }
 

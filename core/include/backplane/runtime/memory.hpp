@@ -20,7 +20,7 @@ class Device;
 class Buffer {
  public:
   Buffer() = default;
-  Buffer(Device& device, bp_buffer* handle, uint32_t memtype, uint64_t bytes);
+  Buffer(Device& device, bp_buffer* handle, uint32_t memtype, uint32_t usage, uint64_t bytes);
   ~Buffer() { reset(); }
   Buffer(Buffer&& other) noexcept { *this = std::move(other); }
   Buffer& operator=(Buffer&& other) noexcept;
@@ -29,6 +29,7 @@ class Buffer {
   Device& device() const { return *device_; }
   bp_buffer* handle() const { return handle_; }
   uint32_t memtype() const { return memtype_; }
+  uint32_t usage() const { return usage_; }  // BP_USAGE_* bits, as asked for when it was made
   uint64_t bytes() const { return bytes_; }
 
   // All three are blocking and check the range, overflow included: out_of_range, and nothing is touched.
@@ -48,7 +49,7 @@ class Buffer {
 
   Device* device_ = nullptr;
   bp_buffer* handle_ = nullptr;
-  uint32_t memtype_ = 0;
+  uint32_t memtype_ = 0, usage_ = 0;
   uint64_t bytes_ = 0;
 };
 
