@@ -6,6 +6,15 @@
 
 namespace backplane {
 
+Capability::Capability(std::vector<std::vector<NodeAnswer>> answers, std::vector<std::vector<Access>> in_place)
+    : answers_(std::move(answers)), in_place_(std::move(in_place)) {
+  for (uint32_t device = 0; device < device_count(); ++device)
+    if (!answers_[device].empty()) {
+      last_device_ = device;
+      node_count_ = static_cast<uint32_t>(answers_[device].size());
+    }
+}
+
 Result<Capability> Capability::ask(const Graph& graph, const std::vector<Device*>& devices,
                                    const PlanOptions& options) {
   Capability capability;
