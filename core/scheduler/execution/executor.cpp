@@ -20,6 +20,8 @@ Result<std::unique_ptr<Executor>> Executor::make(const Input& input, Setback* se
   executor->memory_ = std::move(memory).value();
   for (uint32_t slot = 0; slot < executor->depth(); ++slot) executor->runs_.push_back(std::make_unique<RunState>());
   executor->assign_tasks();
+  if (input.check_races)
+    executor->races_ = std::make_unique<RaceChecker>(static_cast<uint32_t>(executor->devices_.size()));
   BP_TRY(executor->make_lanes(setback));
   BP_TRY(executor->make_splits(input.donor, setback));
   BP_TRY(executor->bind());

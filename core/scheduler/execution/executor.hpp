@@ -21,6 +21,7 @@
 #include "scheduler/execution/bound_memory.hpp"
 #include "scheduler/execution/compiled_split.hpp"
 #include "scheduler/execution/lane.hpp"
+#include "scheduler/execution/race_checker.hpp"
 #include "scheduler/execution/run_state.hpp"
 #include "scheduler/memory/session_memory.hpp"
 
@@ -35,6 +36,7 @@ class Executor {
     SessionMemory& memory;
     uint32_t depth = 1;
     Executor* donor = nullptr;  // gives its programs to splits of the same nodes; not to be run any more then
+    bool check_races = false;   // as SessionOptions::check_races
   };
   // Allocates, uploads constants and compiles. On a failure that other devices could make good *setback says so.
   static Result<std::unique_ptr<Executor>> make(const Input& input, Setback* setback);
@@ -96,6 +98,9 @@ class Executor {
   void break_from(uint64_t number);
   void drain();
   std::string task_text(const Task& task) const;
+  // Both do nothing without a race checker.
+  void join_finished_runs(uint32_t device, uint64_t number);
+  Status check_accesses(uint32_t task, const RunState& run);
   bool threaded() const { return !threads_.empty(); }
   uint32_t event_slot(uint64_t number) const { return static_cast<uint32_t>(number % (depth() + 1)); }
 
@@ -112,6 +117,7 @@ class Executor {
   std::vector<uint8_t> signals_;                 // by task: another lane waits for it
   std::vector<uint8_t> writes_state_;            // by task
   std::vector<std::unique_ptr<RunState>> runs_;  // by slot
+  std::unique_ptr<RaceChecker> races_;  // null = not wanted
   uint64_t next_number_ = 0;
   std::vector<std::thread> threads_;
   std::atomic<uint64_t> submitted_{0};  // runs handed to the threads; counts one more when closing

@@ -71,6 +71,7 @@ void Executor::serve(uint32_t device) {
 
 void Executor::run_lane(Lane& lane, std::span<const uint32_t> tasks, RunState& run) {
   if (broken_from_ < run.number()) run.fail(aborted());
+  join_finished_runs(plan_->tasks[tasks.front()].device, run.number());
   for (const uint32_t task : tasks) {
     execute(lane, task, run);
     lane.set_issued(lane.issued() + 1);
@@ -81,6 +82,8 @@ void Executor::run_lane(Lane& lane, std::span<const uint32_t> tasks, RunState& r
 }
 
 void Executor::run_here(RunState& run, const std::function<Status(uint32_t)>* after_split) {
+  for (uint32_t device = 0; device < lanes_.size(); ++device)
+    if (lanes_[device] != nullptr) join_finished_runs(device, run.number());
   for (uint32_t index = 0; index < plan_->tasks.size() && !run.stopped(); ++index) {
     const Task& task = plan_->tasks[index];
     Lane& lane = *lanes_[task.device];
@@ -105,6 +108,7 @@ Status Executor::issue(Lane& lane, uint32_t index, RunState& run) {
     BP_TRY(await_others(lane, task, run));
     if (run.stopped()) return {};
   }
+  BP_TRY(check_accesses(index, run));
   if (writes_state_[index] != 0) run.note_state_written();
   const uint32_t slot = this->slot(run.number());
   if (task.is_copy)
@@ -121,6 +125,8 @@ Status Executor::await_others(Lane& lane, const Task& task, RunState& run) {
       lanes_[other.device]->await_issued(run.number() * lanes_[other.device]->task_count() + other.rank + 1);
     if (run.stopped()) return {};  // the other may not have been issued at all
     BP_TRY(await_task(lane, task, other, run.number()));
+    if (races_ != nullptr)
+      races_->join(task.device, other.device, run.number() * lanes_[other.device]->task_count() + other.rank + 1);
   }
   if (depth() == 1 || run.number() == 0) return {};
   const uint64_t before = run.number() - 1;
@@ -129,6 +135,8 @@ Status Executor::await_others(Lane& lane, const Task& task, RunState& run) {
     lanes_[other.device]->await_issued(before * lanes_[other.device]->task_count() + other.rank + 1);
     if (broken_from_ <= before) return aborted();
     BP_TRY(await_task(lane, task, other, before));
+    if (races_ != nullptr)
+      races_->join(task.device, other.device, before * lanes_[other.device]->task_count() + other.rank + 1);
   }
   return {};
 }
@@ -219,6 +227,7 @@ void Executor::drain() {
   for (const auto& run : runs_) run->await_lanes(Clock::time_point::max());
   for (const auto& lane : lanes_)
     if (lane != nullptr) static_cast<void>(lane->stream().synchronize());
+  if (races_ != nullptr) races_->drained();
   broken_from_ = UINT64_MAX;
 }
 

@@ -1,52 +1,54 @@
 #include "scheduler/placement/greedy.hpp"
 
 #include <algorithm>
-#include <charconv>
-#include <map>
 #include <string>
 
 #include "backplane/base/text.hpp"
+#include "scheduler/placement/pins.hpp"
+#include "scheduler/placement/writers.hpp"
+#include "scheduler/plan/splitter.hpp"
 
 namespace backplane {
 namespace {
 
-// A weight this small, and this much smaller than the activations beside it, is replicated rather than followed.
-constexpr uint64_t kTinyWeightBytes = 64 * 1024;
+// A weight that is replicated is not followed if it is this much smaller than the activations beside it.
 constexpr uint64_t kTinyWeightShare = 8;
 // Nodes named one by one in an error; more are counted.
 constexpr size_t kNamedNodes = 8;
 
-std::string node_text(const Graph& graph, NodeId node) {
-  const std::string_view name = graph.node_name(node);
-  return cat("node ", node, name.empty() ? "" : " '", name, name.empty() ? "" : "'", " (", op_name(graph.op(node)),
-             ")");
-}
-
 class GreedyPlacer {
  public:
   explicit GreedyPlacer(const PlacementInput& input)
-      : graph_(input.graph),
+      : input_(input),
+        graph_(input.graph),
         capability_(input.capability),
-        devices_(input.devices),
+        device_count_(input.capability.device_count()),
+        any_located_(std::ranges::any_of(input.located, [](uint32_t device) { return device != kNone; })),
+        writers_(first_writers(input.graph)),
         placements_(input.graph.node_count()) {}
 
-  Result<std::vector<Placement>> place(const PlanOptions& options) {
+  Result<std::vector<Placement>> place() {
     BP_TRY(check_runnable());
-    BP_TRY(apply_pins(options));
-    follow_weights();
+    BP_TRY_ASSIGN(const auto pins, find_pins(input_));
+    for (const auto& [node, device] : pins) assign(node, device, Cause::pin, kNone);
+    for (NodeId node = 0; node < graph_.node_count(); ++node)
+      if (!placed(node) && !follow_location(node)) follow_weight(node);
     expand(/*last_too=*/false);
     expand(/*last_too=*/true);
     upgrade();
-    follow_most_inputs();
-    BP_TRY(unite_writers());
     for (NodeId node = 0; node < graph_.node_count(); ++node)
-      placements_[node].verdict = capability_.answer(node, placements_[node].device).verdict;
+      if (!placed(node)) follow_most_inputs(node);
+    for (NodeId node = 0; node < graph_.node_count(); ++node) follow_first_writer(node);
+    for (NodeId node = 0; node < graph_.node_count(); ++node)
+      placements_[node].verdict = capability_.verdict(node, placements_[node].device);
     return std::move(placements_);
   }
 
  private:
   bool placed(NodeId node) const { return placements_[node].device != kNone; }
-  void assign(NodeId node, uint32_t device, Cause cause) { placements_[node] = {.device = device, .cause = cause}; }
+  void assign(NodeId node, uint32_t device, Cause cause, uint32_t because) {
+    placements_[node] = {.device = device, .cause = cause, .because = because};
+  }
 
   Status check_runnable() const {
     std::string text;
@@ -55,9 +57,9 @@ class GreedyPlacer {
       if (capability_.first_runner(node) != kNone) continue;
       if (++count > kNamedNodes) continue;
       text += cat(text.empty() ? "" : "; ", node_text(graph_, node), ":");
-      for (uint32_t device = 0; device < devices_.size(); ++device) {
-        const std::string& reason = capability_.answer(node, device).reason;
-        text += cat(device == 0 ? " " : ", ", devices_[device]->name(), " says ", reason.empty() ? "no" : reason);
+      for (uint32_t device = 0; device < device_count_; ++device) {
+        const std::string reason = capability_.answer(node, device).reason;
+        text += cat(device == 0 ? " " : ", ", input_.devices[device]->name(), " says ", reason.empty() ? "no" : reason);
       }
     }
     if (count == 0) return {};
@@ -65,83 +67,95 @@ class GreedyPlacer {
     return unimplemented(cat("no device can run ", count, count == 1 ? " node: " : " nodes: ", text), "plan.no-device");
   }
 
-  using Names = std::map<std::string_view, NodeId>;
+  bool is_constant(StorageId storage) const { return (graph_.storage(storage).flags & BP_TENSOR_WEIGHT) != 0; }
 
-  // The first node of each name.
-  Names node_names() const {
-    Names names;
-    for (NodeId node = 0; node < graph_.node_count(); ++node) names.try_emplace(graph_.node_name(node), node);
-    return names;
+  // The first device that runs the node and writes what is in `owner`'s memory where it is; kNone if there is none.
+  uint32_t first_writer_of(NodeId node, uint32_t owner) const {
+    for (uint32_t device = 0; device < device_count_; ++device)
+      if (capability_.writes_in_place(device, owner) && capability_.runs(node, device)) return device;
+    return kNone;
+  }
+  uint32_t first_reader_of(NodeId node, uint32_t owner) const {
+    for (uint32_t device = 0; device < device_count_; ++device)
+      if (capability_.reads_in_place(device, owner) && capability_.runs(node, device)) return device;
+    return kNone;
   }
 
-  Result<NodeId> find_node(const Names& names, const std::string& key) const {
-    if (const auto found = names.find(key); found != names.end()) return found->second;
-    NodeId number = 0;
-    const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), number);
-    if (error == std::errc() && end == key.data() + key.size() && number < graph_.node_count()) return number;
-    std::vector<std::string> candidates;
-    for (const auto& [name, node] : names) candidates.emplace_back(name);
-    return invalid_argument(
-        cat("pin names node '", key, "', and the graph has no such node", did_you_mean(key, candidates)),
-        "plan.pin-node");
-  }
-
-  Status apply_pins(const PlanOptions& options) {
-    const Names names = options.pins.empty() ? Names() : node_names();
-    for (const auto& [key, device] : options.pins) {
-      BP_TRY_ASSIGN(const NodeId node, find_node(names, key));
-      if (device >= devices_.size())
-        return invalid_argument(
-            cat("pin of ", node_text(graph_, node), " names device ", device, " of ", devices_.size()),
-            "plan.pin-device");
-      if (!capability_.runs(node, device)) {
-        const std::string& reason = capability_.answer(node, device).reason;
-        return invalid_argument(cat(node_text(graph_, node), " is pinned to ", devices_[device]->name(),
-                                    ", which cannot run it", reason.empty() ? "" : ": ", reason),
-                                "plan.pin-unsupported");
-      }
-      assign(node, device, Cause::pin);
+  // A node goes to the storage that it writes, if that is somewhere. Where no device of that memory runs the node, the
+  // rest decides; the splitter then writes back.
+  bool follow_location(NodeId node) {
+    if (!any_located_) return false;
+    for (const TensorId output : graph_.node_outputs(node)) {
+      if (output == kNone || input_.located[graph_.storage_of(output)] == kNone) continue;
+      const uint32_t device = first_writer_of(node, input_.located[graph_.storage_of(output)]);
+      if (device == kNone) continue;
+      assign(node, device, Cause::location, graph_.storage(graph_.storage_of(output)).root);
+      return true;
     }
-    return {};
+    return false;
   }
 
   uint64_t activation_bytes(NodeId node) const {
     uint64_t bytes = 0;
     for (const TensorId input : graph_.node_inputs(node))
-      if (input != kNone && !is_weight(input)) bytes += graph_.tensor(input).bytes;
+      if (input != kNone && !is_constant(graph_.storage_of(input))) bytes += graph_.tensor(input).bytes;
     for (const TensorId output : graph_.node_outputs(node))
       if (output != kNone) bytes += graph_.tensor(output).bytes;
     return bytes;
   }
 
-  bool is_weight(TensorId tensor) const { return !graph_.constant(graph_.storage_of(tensor)).is_null(); }
-
-  bool pulls(NodeId node, TensorId weight) const {
-    const uint64_t bytes = graph_.storage(graph_.storage_of(weight)).bytes;
-    return bytes > kTinyWeightBytes || bytes * kTinyWeightShare > activation_bytes(node);
+  bool is_tiny(NodeId node, uint64_t weight_bytes) const {
+    return input_.options.soft_weights && weight_bytes <= kReplicatedBytes &&
+           weight_bytes * kTinyWeightShare <= activation_bytes(node);
   }
 
-  // A constant is in nobody's memory yet: it will be put on the first device that runs its reader, and pulls it there.
-  void follow_weights() {
-    for (NodeId node = 0; node < graph_.node_count(); ++node) {
-      if (placed(node)) continue;
-      for (const TensorId input : graph_.node_inputs(node)) {
-        if (input == kNone || !is_weight(input) || !pulls(node, input)) continue;
-        assign(node, capability_.first_runner(node), Cause::weight);
-        break;
-      }
+  // Of the constants and located states that a node reads, the largest one with a location decides, else the first
+  // without: that one will be put on the first device that runs its reader.
+  void follow_weight(NodeId node) {
+    Placement best;
+    uint64_t best_bytes = 0;
+    for (const TensorId input : graph_.node_inputs(node)) {
+      if (input == kNone) continue;
+      const StorageId storage = graph_.storage_of(input);
+      const uint32_t owner = input_.located[storage];
+      const bool constant = is_constant(storage);
+      if (!constant && owner == kNone) continue;
+      const uint64_t bytes = graph_.storage(storage).bytes;
+      const bool decides = owner == kNone ? best.device == kNone : best_bytes == 0 || bytes > best_bytes;
+      if (!decides || (constant && is_tiny(node, bytes))) continue;
+      const uint32_t device = owner == kNone ? capability_.first_runner(node) : first_reader_of(node, owner);
+      if (device == kNone) continue;
+      best = {.device = device, .cause = constant ? Cause::weight : Cause::location, .because = input};
+      if (owner != kNone) best_bytes = std::max(bytes, uint64_t{1});
+    }
+    if (best.cause == Cause::weight && best_bytes != 0 && best.device == capability_.last_device())
+      offload(node, best_bytes, best);
+    placements_[node] = best;
+  }
+
+  // A weight of the last device is copied for each run where the work is worth it.
+  void offload(NodeId node, uint64_t weight_bytes, Placement& placement) const {
+    const uint64_t ratio = input_.options.offload_ratio;
+    for (uint32_t device = 0; device < placement.device; ++device) {
+      if (capability_.verdict(node, device) != BP_VERDICT_PREFERRED) continue;
+      if (ratio == 0 || (weight_bytes - 1) / ratio >= activation_bytes(node)) return;
+      placement.device = device;
+      placement.cause = Cause::offload;
+      return;
     }
   }
 
   // Lets devices take the unplaced nodes after theirs in the list, then those before.
   void expand(bool last_too) {
-    uint32_t carried = kNone;
+    uint32_t carried = kNone, carrier = kNone;
     const auto visit = [&](NodeId node, Cause cause) {
       if (placed(node)) {
         const uint32_t device = placements_[node].device;
         carried = last_too || device != capability_.last_device() ? device : kNone;
+        carrier = node;
       } else if (carried != kNone && capability_.runs(node, carried)) {
-        assign(node, carried, cause);
+        assign(node, carried, cause, carrier);
+        carrier = node;
       }
     };
     for (NodeId node = 0; node < graph_.node_count(); ++node) visit(node, Cause::expand_down);
@@ -149,32 +163,18 @@ class GreedyPlacer {
     for (NodeId node = graph_.node_count(); node-- > 0;) visit(node, Cause::expand_up);
   }
 
-  // The device whose memory a storage is in, as far as it is known; constants are wherever they are wanted.
+  // The device whose memory a storage is in; kNone while its writer is not placed.
   uint32_t home(StorageId storage) const {
-    const Storage& s = graph_.storage(storage);
-    if (s.writer != kNone) return placements_[s.writer].device;
-    return capability_.last_device();
+    if (input_.located[storage] != kNone) return input_.located[storage];
+    const NodeId writer = writers_[storage];
+    return writer != kNone ? placements_[writer].device : capability_.last_device();
   }
 
   bool readable(TensorId tensor, uint32_t device) const {
-    if (is_weight(tensor)) return true;
-    const uint32_t owner = home(graph_.storage_of(tensor));
+    const StorageId storage = graph_.storage_of(tensor);
+    if (input_.located[storage] == kNone && is_constant(storage)) return true;
+    const uint32_t owner = home(storage);
     return owner != kNone && capability_.reads_in_place(device, owner);
-  }
-
-  // Moves nodes up to a device that works in the very same memory and can read all they need.
-  void upgrade() {
-    for (NodeId node = 0; node < graph_.node_count(); ++node) {
-      if (!placed(node) || placements_[node].cause == Cause::pin) continue;
-      const uint32_t current = placements_[node].device;
-      for (uint32_t device = 0; device < current; ++device) {
-        const bool same_memory =
-            capability_.writes_in_place(device, current) && capability_.writes_in_place(current, device);
-        if (!same_memory || !capability_.runs(node, device) || !reads_all(node, device)) continue;
-        assign(node, device, Cause::upgrade);
-        break;
-      }
-    }
   }
 
   bool reads_all(NodeId node, uint32_t device) const {
@@ -182,63 +182,74 @@ class GreedyPlacer {
                                [&](TensorId input) { return input == kNone || readable(input, device); });
   }
 
-  void follow_most_inputs() {
+  bool same_memory(uint32_t a, uint32_t b) const {
+    return capability_.writes_in_place(a, b) && capability_.writes_in_place(b, a);
+  }
+
+  // Moves nodes up to a device that works in the very same memory and can read all they need.
+  void upgrade() {
+    std::vector<std::vector<uint32_t>> higher(device_count_);  // by device: those that share its memory
+    bool any = false;
+    for (uint32_t device = 0; device < device_count_; ++device)
+      for (uint32_t other = 0; other < device; ++other)
+        if (same_memory(other, device)) higher[device].push_back(other), any = true;
+    if (!any) return;
     for (NodeId node = 0; node < graph_.node_count(); ++node) {
-      if (placed(node)) continue;
-      uint32_t best = capability_.first_runner(node);
-      uint64_t best_bytes = 0;
-      for (uint32_t device = best; device < devices_.size(); ++device) {
-        if (!capability_.runs(node, device)) continue;
-        uint64_t bytes = 0;
-        for (const TensorId input : graph_.node_inputs(node))
-          if (input != kNone && !is_weight(input) && readable(input, device)) bytes += graph_.tensor(input).bytes;
-        if (bytes > best_bytes) best = device, best_bytes = bytes;
-      }
-      assign(node, best, best_bytes > 0 ? Cause::most_inputs : Cause::fallback);
+      if (placements_[node].cause != Cause::expand_down && placements_[node].cause != Cause::expand_up) continue;
+      for (const uint32_t device : higher[placements_[node].device])
+        if (capability_.runs(node, device) && reads_all(node, device)) {
+          assign(node, device, Cause::upgrade, kNone);
+          break;
+        }
     }
   }
 
-  // All nodes that write one storage must be on one device: the first writer's, or the first that runs them all.
-  Status unite_writers() {
-    std::map<StorageId, std::vector<NodeId>> writers;
-    for (NodeId node = 0; node < graph_.node_count(); ++node)
-      for (const TensorId output : graph_.node_outputs(node))
-        if (output != kNone) writers[graph_.storage_of(output)].push_back(node);
-    for (const auto& [storage, nodes] : writers) {
-      if (nodes.size() < 2) continue;
-      BP_TRY_ASSIGN(const uint32_t device, common_device(storage, nodes));
-      for (const NodeId node : nodes)
-        if (placements_[node].device != device) assign(node, device, Cause::location);
+  uint64_t readable_bytes(NodeId node, uint32_t device) const {
+    uint64_t bytes = 0;
+    for (const TensorId input : graph_.node_inputs(node))
+      if (input != kNone && !is_constant(graph_.storage_of(input)) && readable(input, device))
+        bytes += graph_.tensor(input).bytes;
+    return bytes;
+  }
+
+  void follow_most_inputs(NodeId node) {
+    uint32_t best = kNone;
+    uint64_t best_bytes = 0;
+    for (uint32_t device = 0; device < device_count_; ++device) {
+      if (!capability_.runs(node, device)) continue;
+      const uint64_t bytes = readable_bytes(node, device);
+      if (best == kNone || bytes > best_bytes) best = device, best_bytes = bytes;
     }
-    return {};
+    assign(node, best, best_bytes > 0 ? Cause::most_inputs : Cause::fallback, kNone);
   }
 
-  Result<uint32_t> common_device(StorageId storage, const std::vector<NodeId>& nodes) const {
-    const auto runs_all = [&](uint32_t device) {
-      return std::ranges::all_of(nodes, [&](NodeId node) {
-        return capability_.runs(node, device) &&
-               (placements_[node].cause != Cause::pin || placements_[node].device == device);
-      });
-    };
-    if (runs_all(placements_[nodes.front()].device)) return placements_[nodes.front()].device;
-    for (uint32_t device = 0; device < devices_.size(); ++device)
-      if (runs_all(device)) return device;
-    return unimplemented(
-        cat("no device can run all ", nodes.size(), " nodes that write ",
-            graph_.tensor_text(graph_.storage(storage).root), "; the first is ", node_text(graph_, nodes.front())),
-        "plan.no-device");
+  // Nodes that write what another one wrote before go where they need not write a copy of it, if they can.
+  void follow_first_writer(NodeId node) {
+    if (placements_[node].cause == Cause::pin || placements_[node].cause == Cause::location) return;
+    for (const TensorId output : graph_.node_outputs(node)) {
+      if (output == kNone) continue;
+      const StorageId storage = graph_.storage_of(output);
+      if (writers_[storage] == node) continue;
+      const uint32_t owner = home(storage);
+      if (capability_.writes_in_place(placements_[node].device, owner)) continue;
+      const uint32_t device = first_writer_of(node, owner);
+      if (device == kNone) continue;
+      assign(node, device, Cause::location, graph_.storage(storage).root);
+      return;
+    }
   }
 
+  const PlacementInput& input_;
   const Graph& graph_;
   const Capability& capability_;
-  const std::vector<Device*>& devices_;
+  const uint32_t device_count_;
+  const bool any_located_;
+  const std::vector<NodeId> writers_;  // by storage: the first one
   std::vector<Placement> placements_;
 };
 
 }  // namespace
 
-Result<std::vector<Placement>> place_greedy(const PlacementInput& input) {
-  return GreedyPlacer(input).place(input.options);
-}
+Result<std::vector<Placement>> place_greedy(const PlacementInput& input) { return GreedyPlacer(input).place(); }
 
 }  // namespace backplane

@@ -7,10 +7,17 @@
 
 namespace backplane {
 
+Capability::Capability(std::vector<std::vector<NodeAnswer>> answers, std::vector<std::vector<Access>> in_place)
+    : answers_(std::move(answers)), in_place_(std::move(in_place)) {
+  for (uint32_t device = 0; device < device_count(); ++device) {
+    unusable_.emplace_back(answers_[device].empty() ? "no answers" : "");
+    if (!answers_[device].empty()) last_device_ = device;
+  }
+}
+
 Result<Capability> Capability::ask(const Graph& graph, const std::vector<Device*>& devices,
                                    const PlanOptions& options) {
   Capability capability;
-  capability.node_count_ = graph.node_count();
   capability.answers_.resize(devices.size());
   capability.unusable_.assign(devices.size(), "excluded");
   bool any = false;

@@ -15,6 +15,10 @@ namespace backplane {
 
 class Capability {
  public:
+  enum class Access : uint8_t { none, read, write };
+
+  // As told instead of asked, for tests and benchmarks: `answers` by device and node, `in_place` by reader and owner.
+  Capability(std::vector<std::vector<NodeAnswer>> answers, std::vector<std::vector<Access>> in_place);
   // Asks every device that options do not exclude about every node; options.refusals count as NO. A device that does
   // not answer cannot be used. Errors: failed_precondition if there is none left.
   static Result<Capability> ask(const Graph& graph, const std::vector<Device*>& devices, const PlanOptions& options);
@@ -39,9 +43,8 @@ class Capability {
   uint32_t first_runner(NodeId node) const;
 
  private:
-  enum class Access : uint8_t { none, read, write };
+  Capability() = default;
 
-  uint32_t node_count_ = 0;
   uint32_t last_device_ = 0;
   std::vector<std::vector<NodeAnswer>> answers_;  // by device, node; none if it is not usable
   std::vector<std::string> unusable_;             // by device: why; empty = it is usable

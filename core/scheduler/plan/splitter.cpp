@@ -8,9 +8,6 @@
 namespace backplane {
 namespace {
 
-// A constant this small is put on the device that reads it, once, wherever it is located.
-constexpr uint64_t kReplicatedBytes = 64 * 1024;
-
 class Splitter {
  public:
   explicit Splitter(const SplitInput& input) : input_(input), graph_(input.graph), version_(graph_.storage_count(), 0) {

@@ -15,6 +15,9 @@
 
 namespace backplane {
 
+// A constant this small is put on the device that reads it, once, wherever it is located, if options.soft_weights.
+inline constexpr uint64_t kReplicatedBytes = 64 * 1024;
+
 struct SplitResult {
   std::vector<Split> splits;
   std::vector<PlannedCopy> copies;  // by split; those before it, then those written back after it

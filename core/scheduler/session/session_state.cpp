@@ -106,7 +106,8 @@ Result<std::unique_ptr<Executor>> Session::State::make_executor(const std::share
     Setback setback;
     const std::unique_ptr<Executor> donor = cache_.make_room(executor);
     Result<std::unique_ptr<Executor>> made =
-        Executor::make({runtime_, plan, devices_, memory, options_.pipeline_depth, donor.get()}, &setback);
+        Executor::make({runtime_, plan, devices_, memory, options_.pipeline_depth, donor.get(),
+                        options_.check_races}, &setback);
     if (made.ok()) return made;
     if (first.ok()) first = made.status();
     if (tries == kMostTries || !meet(setback, made.status(), *plan, plan_options)) return first;

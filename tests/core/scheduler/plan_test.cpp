@@ -142,13 +142,22 @@ TEST(Plan, InvariantsHoldOnRandomGraphs) {
     SCOPED_TRACE(seed);
     const auto random = make_random_graph(seed, 40);
     const auto plan = make_plan(random.graph, runtime.devices()).value();
-    NodeId next = 0;
-    for (const Split& split : plan->splits)
+    std::vector<bool> done(random.graph->node_count(), false);
+    uint32_t next = 0;
+    for (const Split& split : plan->splits) {
+      ASSERT_EQ(split.first_node, next);
+      next += split.node_count;
       for (const NodeId node : plan->nodes(split)) {
-        ASSERT_EQ(node, next++);
+        ASSERT_FALSE(done[node]);
+        done[node] = true;
+        for (const TensorId input : random.graph->node_inputs(node)) {
+          const NodeId writer = input == kNone ? kNone : random.graph->storage(random.graph->storage_of(input)).writer;
+          ASSERT_TRUE(writer == kNone || done[writer]);
+        }
         ASSERT_EQ(plan->placements[node].device, split.device);
         ASSERT_NE(plan->placements[node].verdict, BP_VERDICT_NO);
       }
+    }
     ASSERT_EQ(next, random.graph->node_count());
     for (const PlannedCopy& copy : plan->copies) ASSERT_NE(copy.from, copy.to);
     for (const Pool& pool : plan->pools) ASSERT_GE(pool.peak_bytes, pool.lower_bound_bytes);
