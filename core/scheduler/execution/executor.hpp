@@ -88,6 +88,7 @@ class Executor {
   // One task, after what it waits for. Failures go to `run`.
   void execute(Lane& lane, uint32_t task, RunState& run);
   Status issue(Lane& lane, uint32_t task, RunState& run);
+  Status issue_traced(Lane& lane, uint32_t task, RunState& run);
   Status await_others(Lane& lane, const Task& task, RunState& run);
   Status await_task(Lane& lane, const Task& task, const Task& other, uint64_t number);
   Status signal(Lane& lane, uint32_t task, uint64_t number);

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "backplane/base/text.hpp"
+#include "backplane/scheduler/trace.hpp"
 #include "scheduler/execution/executor.hpp"
 
 namespace backplane {
@@ -18,6 +19,11 @@ uint64_t nanoseconds_until(Clock::time_point deadline) {
   if (deadline == Clock::time_point::max()) return BP_TIMEOUT_INFINITE;
   const auto left = deadline - Clock::now();
   return left.count() <= 0 ? 0 : static_cast<uint64_t>(left.count());
+}
+
+uint64_t now_ns() {
+  return static_cast<uint64_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch()).count());
 }
 
 Status aborted() { return {Code::aborted, "a run before this one failed while it was in flight", "session.aborted"}; }
@@ -99,7 +105,20 @@ void Executor::run_here(RunState& run, const std::function<Status(uint32_t)>* af
 void Executor::execute(Lane& lane, uint32_t index, RunState& run) {
   if (run.stopped()) return;
   const Task& task = plan_->tasks[index];
-  if (const Status status = issue(lane, index, run); !status.ok()) fail(run, task.device, &task, status);
+  const Status status = run.trace() == nullptr ? issue(lane, index, run) : issue_traced(lane, index, run);
+  if (!status.ok()) fail(run, task.device, &task, status);
+}
+
+// What a task waits for is not part of it; its work is, so it is waited for.
+Status Executor::issue_traced(Lane& lane, uint32_t index, RunState& run) {
+  const Task& task = plan_->tasks[index];
+  BP_TRY(await_others(lane, task, run));
+  if (lane.is_async()) BP_TRY(lane.stream().synchronize());
+  const uint64_t begin = now_ns();
+  BP_TRY(issue(lane, index, run));
+  if (lane.is_async()) BP_TRY(lane.stream().synchronize());
+  if (!run.stopped()) run.trace()->add({run.number(), index, begin, now_ns()});
+  return {};
 }
 
 Status Executor::issue(Lane& lane, uint32_t index, RunState& run) {

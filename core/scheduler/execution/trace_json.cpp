@@ -1,0 +1,265 @@
+#include "scheduler/execution/trace_json.hpp"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "backplane/base/text.hpp"
+
+namespace backplane {
+namespace {
+
+constexpr int64_t kLane = 1;  // the only thread of a device's process
+
+Json whole(uint64_t value) { return Json::integer(static_cast<int64_t>(value)); }
+Json text(std::string_view value) { return Json::text(std::string(value)); }
+Json process(uint32_t device) { return whole(uint64_t{device} + 1); }  // 0 has a meaning of its own to some viewers
+
+// What the tasks of a plan do to the memory of it, which is the same in each run.
+class MemoryUse {
+ public:
+  explicit MemoryUse(const Plan& plan)
+      : plan_(plan), users_(plan.residences.size()), writer_(plan.residences.size(), kNone) {
+    for (uint32_t task = 0; task < plan.tasks.size(); ++task)
+      plan.tasks[task].is_copy ? visit_copy(task) : visit_split(task);
+  }
+
+  // From the task that wrote a tensor to the copy of it, and from the copy to the splits that read it.
+  const std::vector<std::pair<uint32_t, uint32_t>>& flows() const { return flows_; }
+  // The tasks that read or write a residence.
+  const std::vector<uint32_t>& users(size_t residence) const { return users_[residence]; }
+
+ private:
+  // The number of a storage's residence for a device, or kNone.
+  uint32_t find(StorageId storage, uint32_t device) const {
+    const Residence* const found = plan_.residence(storage, device);
+    return found == nullptr ? kNone : static_cast<uint32_t>(found - plan_.residences.data());
+  }
+
+  void use(uint32_t residence, uint32_t task) {
+    if (users_[residence].empty() || users_[residence].back() != task) users_[residence].push_back(task);
+  }
+
+  void add_flow(uint32_t from, uint32_t to) {
+    if (from != kNone &&
+        std::ranges::find(flows_.begin() + flows_of_task_, flows_.end(), std::pair(from, to)) == flows_.end())
+      flows_.emplace_back(from, to);
+  }
+
+  void visit_copy(uint32_t task) {
+    const PlannedCopy& copy = plan_.copies[plan_.tasks[task].index];
+    const uint32_t from = find(copy.storage, copy.from), to = find(copy.storage, copy.to);
+    flows_of_task_ = static_cast<ptrdiff_t>(flows_.size());
+    if (from != kNone) add_flow(writer_[from], task), use(from, task);
+    if (to != kNone) writer_[to] = task, use(to, task);
+  }
+
+  void visit_split(uint32_t task) {
+    const Split& split = plan_.splits[plan_.tasks[task].index];
+    flows_of_task_ = static_cast<ptrdiff_t>(flows_.size());
+    for (const NodeId node : plan_.nodes(split)) {
+      for (const TensorId input : plan_.graph->node_inputs(node))
+        if (input != kNone) read(find(plan_.graph->storage_of(input), split.device), task);
+      for (const TensorId output : plan_.graph->node_outputs(node)) {
+        const uint32_t at = output == kNone ? kNone : find(plan_.graph->storage_of(output), split.device);
+        if (at != kNone) writer_[at] = task, use(at, task);
+      }
+    }
+  }
+
+  void read(uint32_t residence, uint32_t task) {
+    if (residence == kNone) return;
+    use(residence, task);
+    const uint32_t writer = writer_[residence];
+    if (writer != kNone && plan_.tasks[writer].is_copy) add_flow(writer, task);
+  }
+
+  const Plan& plan_;
+  std::vector<std::vector<uint32_t>> users_;  // by residence
+  std::vector<uint32_t> writer_;              // by residence: the last task so far
+  std::vector<std::pair<uint32_t, uint32_t>> flows_;
+  ptrdiff_t flows_of_task_ = 0;
+};
+
+class Exporter {
+ public:
+  Exporter(const Plan& plan, std::span<const TraceEvent> events) : plan_(plan), memory_(plan) {
+    for (const TraceEvent& event : events)
+      if (event.task < plan.tasks.size()) events_.push_back(event);
+    std::ranges::sort(events_, {}, [](const TraceEvent& e) { return std::tuple(e.begin_ns, e.run, e.task); });
+    if (!events_.empty()) start_ns_ = events_.front().begin_ns;
+    for (const TraceEvent& event : events_) runs_[event.run].emplace(event.task, &event);
+  }
+
+  Json run() {
+    add_names();
+    for (const TraceEvent& event : events_) add_slice(event);
+    for (const auto& [run, tasks] : runs_)
+      for (const auto& [from, to] : memory_.flows())
+        if (tasks.contains(from) && tasks.contains(to)) add_flow(*tasks.at(from), *tasks.at(to));
+    add_live_bytes();
+    add_copied_bytes();
+    return Json::object({{"displayTimeUnit", Json::text("ns")}, {"traceEvents", Json::array(std::move(list_))}});
+  }
+
+ private:
+  Json time(uint64_t ns) const { return Json::number(static_cast<double>(ns - start_ns_) / 1000); }
+
+  void add_names() {
+    const auto name = [&](uint32_t device, const char* what, Json value, const char* key) {
+      list_.push_back(Json::object({{"ph", Json::text("M")},
+                                    {"name", Json::text(what)},
+                                    {"pid", process(device)},
+                                    {"tid", Json::integer(kLane)},
+                                    {"args", Json::object({{key, std::move(value)}})}}));
+    };
+    for (uint32_t device = 0; device < plan_.device_names.size(); ++device) {
+      name(device, "process_name", Json::text(plan_.device_names[device]), "name");
+      name(device, "process_sort_index", whole(device), "sort_index");
+      name(device, "thread_name", Json::text("lane"), "name");
+    }
+  }
+
+  void add_slice(const TraceEvent& event) {
+    const Task& task = plan_.tasks[event.task];
+    list_.push_back(Json::object({{"ph", Json::text("X")},
+                                  {"cat", Json::text(task.is_copy ? "copy" : "split")},
+                                  {"name", Json::text(task.is_copy ? copy_name(task.index) : split_name(task.index))},
+                                  {"pid", process(task.device)},
+                                  {"tid", Json::integer(kLane)},
+                                  {"ts", time(event.begin_ns)},
+                                  {"dur", Json::number(static_cast<double>(event.end_ns - event.begin_ns) / 1000)},
+                                  {"args", task.is_copy ? copy_args(event, plan_.copies[task.index])
+                                                        : split_args(event, plan_.splits[task.index])}}));
+  }
+
+  std::string storage_name(StorageId storage) const {
+    const TensorId root = plan_.graph->storage(storage).root;
+    const std::string_view name = plan_.graph->tensor_name(root);
+    return name.empty() ? cat("tensor ", root) : std::string(name);
+  }
+
+  std::string copy_name(uint32_t index) const { return cat("copy ", storage_name(plan_.copies[index].storage)); }
+
+  std::string split_name(uint32_t index) const {
+    const std::span<const NodeId> nodes = plan_.nodes(plan_.splits[index]);
+    const std::string_view first = op_name(plan_.graph->op(nodes.front())),
+                           last = op_name(plan_.graph->op(nodes.back()));
+    if (nodes.size() == 1) return cat("split ", index, " (", first, ")");
+    return cat("split ", index, " (", first, "..", last, ", ", nodes.size(), " nodes)");
+  }
+
+  Json copy_args(const TraceEvent& event, const PlannedCopy& copy) const {
+    return Json::object({{"run", whole(event.run)},
+                         {"tensor", Json::text(plan_.graph->tensor_text(plan_.graph->storage(copy.storage).root))},
+                         {"from", Json::text(plan_.device_names[copy.from])},
+                         {"to", Json::text(plan_.device_names[copy.to])},
+                         {"bytes", whole(copy.bytes())},
+                         {"rows", whole(copy.rows)},
+                         {"write_back", Json::boolean(copy.write_back)}});
+  }
+
+  Json split_args(const TraceEvent& event, const Split& split) const {
+    const std::span<const NodeId> nodes = plan_.nodes(split);
+    std::map<std::string_view, uint64_t> counts;
+    uint64_t bytes = 0;
+    for (const NodeId node : nodes) {
+      ++counts[op_name(plan_.graph->op(node))];
+      for (const TensorId output : plan_.graph->node_outputs(node))
+        if (output != kNone) bytes += plan_.graph->tensor(output).bytes;
+    }
+    Json ops = Json::object();
+    for (const auto& [op, count] : counts) ops.set(std::string(op), whole(count));
+    return Json::object({{"run", whole(event.run)},
+                         {"nodes", Json::text(cat(nodes.front(), "..", nodes.back()))},
+                         {"node_count", whole(nodes.size())},
+                         {"ops", std::move(ops)},
+                         {"bytes_written", whole(bytes)},
+                         {"cause", text(cause_name(plan_.placements[nodes.front()].cause))}});
+  }
+
+  // An arrow starts within the slice that it comes from, at its end, and ends where the other begins.
+  void add_flow(const TraceEvent& from, const TraceEvent& to) {
+    const auto add = [&](const char* phase, const TraceEvent& event, uint64_t ns) {
+      Json flow = Json::object({{"ph", Json::text(phase)},
+                                {"cat", Json::text("data")},
+                                {"name", Json::text("data")},
+                                {"id", whole(flow_count_)},
+                                {"pid", process(plan_.tasks[event.task].device)},
+                                {"tid", Json::integer(kLane)},
+                                {"ts", time(ns)}});
+      if (*phase == 'f') flow.set("bp", Json::text("e"));
+      list_.push_back(std::move(flow));
+    };
+    ++flow_count_;
+    add("s", from, from.end_ns > from.begin_ns ? from.end_ns - 1 : from.end_ns);
+    add("f", to, to.begin_ns);
+  }
+
+  void add_counter(std::string name, uint32_t device, uint64_t ns, uint64_t bytes) {
+    list_.push_back(Json::object({{"ph", Json::text("C")},
+                                  {"name", Json::text(std::move(name))},
+                                  {"pid", process(device)},
+                                  {"ts", time(ns)},
+                                  {"args", Json::object({{"bytes", whole(bytes)}})}}));
+  }
+
+  // What is in an arena lives from the begin of the first task that uses it to the end of the last one; ports stay.
+  void add_live_bytes() {
+    std::vector<std::map<uint64_t, int64_t>> changes(plan_.pools.size());  // by pool: time -> bytes
+    for (const auto& [run, tasks] : runs_)
+      for (size_t residence = 0; residence < plan_.residences.size(); ++residence) add_life(tasks, residence, changes);
+    for (size_t pool = 0; pool < changes.size(); ++pool) {
+      const bool arena = plan_.pools[pool].kind == PoolKind::arena;
+      const std::string name = cat("live bytes, pool ", pool, arena ? "" : " (ports)");
+      if (!arena && !events_.empty())
+        add_counter(name, plan_.pools[pool].device, start_ns_, plan_.pools[pool].peak_bytes);
+      int64_t live = 0;
+      for (const auto& [ns, change] : changes[pool]) {
+        live += change;
+        if (change != 0) add_counter(name, plan_.pools[pool].device, ns, static_cast<uint64_t>(live));
+      }
+    }
+  }
+
+  using TasksOfRun = std::map<uint32_t, const TraceEvent*>;
+
+  void add_life(const TasksOfRun& tasks, size_t index, std::vector<std::map<uint64_t, int64_t>>& changes) const {
+    const Residence& residence = plan_.residences[index];
+    if (residence.pool == kNone || plan_.pools[residence.pool].kind != PoolKind::arena) return;
+    uint64_t begin_ns = UINT64_MAX, end_ns = 0;
+    for (const uint32_t user : memory_.users(index)) {
+      const auto found = tasks.find(user);
+      if (found == tasks.end()) continue;
+      begin_ns = std::min(begin_ns, found->second->begin_ns);
+      end_ns = std::max(end_ns, found->second->end_ns);
+    }
+    const auto bytes = static_cast<int64_t>(plan_.graph->storage(residence.storage).bytes);
+    if (begin_ns > end_ns || bytes == 0) return;
+    changes[residence.pool][begin_ns] += bytes;
+    changes[residence.pool][end_ns] -= bytes;
+  }
+
+  void add_copied_bytes() {
+    std::map<uint64_t, std::map<uint32_t, uint64_t>> arrivals;  // time -> device -> bytes
+    for (const TraceEvent& event : events_)
+      if (const Task& task = plan_.tasks[event.task]; task.is_copy)
+        arrivals[event.end_ns][task.device] += plan_.copies[task.index].bytes();
+    std::map<uint32_t, uint64_t> sums;
+    for (const auto& [ns, devices] : arrivals)
+      for (const auto& [device, bytes] : devices) add_counter("bytes copied", device, ns, sums[device] += bytes);
+  }
+
+  const Plan& plan_;
+  const MemoryUse memory_;
+  std::vector<TraceEvent> events_;  // by begin
+  std::map<uint64_t, TasksOfRun> runs_;
+  uint64_t start_ns_ = 0, flow_count_ = 0;
+  std::vector<Json> list_;
+};
+
+}  // namespace
+
+Json trace_json(const Plan& plan, std::span<const TraceEvent> events) { return Exporter(plan, events).run(); }
+
+}  // namespace backplane
