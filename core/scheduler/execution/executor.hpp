@@ -122,6 +122,7 @@ class Executor {
   uint64_t next_number_ = 0;
   std::vector<std::thread> threads_;
   std::atomic<uint64_t> submitted_{0};  // runs handed to the threads; counts one more when closing
+  std::atomic<uint64_t> finished_{0};              // runs that were waited for
   std::atomic<bool> closing_{false};
   std::atomic<uint64_t> broken_from_{UINT64_MAX};  // the first run that failed: those behind it are not begun
 };

@@ -151,9 +151,11 @@ Status Executor::await_others(Lane& lane, const Task& task, RunState& run) {
   const uint64_t before = run.number() - 1;
   for (uint32_t i = 0; i < task.carried_count; ++i) {
     const Task& other = plan_->tasks[plan_->carried_waits[task.first_carried + i]];
-    lanes_[other.device]->await_issued(before * lanes_[other.device]->task_count() + other.rank + 1);
-    if (broken_from_ <= before) return aborted();
-    BP_TRY(await_task(lane, task, other, before));
+    if (finished_ <= before) {
+      lanes_[other.device]->await_issued(before * lanes_[other.device]->task_count() + other.rank + 1);
+      if (broken_from_ <= before) return aborted();
+      BP_TRY(await_task(lane, task, other, before));
+    }
     if (races_ != nullptr)
       races_->join(task.device, other.device, before * lanes_[other.device]->task_count() + other.rank + 1);
   }
@@ -204,6 +206,7 @@ Status Executor::wait(uint64_t number, const RunOptions& options, Setback* setba
   }
   if (run.stopped()) drain();
   run.end();
+  finished_ = number + 1;
   runtime_.finish_run(run.id());
   *setback = run.setback();
   return run.status();

@@ -91,6 +91,14 @@ Status Session::State::check_states(const Graph& for_graph) const {
   return {};
 }
 
+// A graph output that is a state has one place, which the next run would overwrite before it is read.
+uint32_t Session::State::depth_for(const Graph& for_graph) const {
+  const bool shows_state = std::ranges::any_of(for_graph.outputs(), [&](const Graph::Port& port) {
+    return (for_graph.storage(for_graph.storage_of(port.tensor)).flags & BP_TENSOR_STATE) != 0;
+  });
+  return shows_state ? 1 : options_.pipeline_depth;
+}
+
 Result<std::unique_ptr<Executor>> Session::State::make_executor(const std::shared_ptr<const Graph>& for_graph,
                                                                 std::shared_ptr<const Plan> plan,
                                                                 PlanOptions plan_options) {
@@ -106,7 +114,7 @@ Result<std::unique_ptr<Executor>> Session::State::make_executor(const std::share
     Setback setback;
     const std::unique_ptr<Executor> donor = cache_.make_room(executor);
     Result<std::unique_ptr<Executor>> made =
-        Executor::make({runtime_, plan, devices_, memory, options_.pipeline_depth, donor.get(),
+        Executor::make({runtime_, plan, devices_, memory, depth_for(*for_graph), donor.get(),
                         options_.check_races}, &setback);
     if (made.ok()) return made;
     if (first.ok()) first = made.status();
@@ -188,6 +196,7 @@ Status Session::State::finish(uint64_t number, const RunOptions& options, Setbac
   const RunState::Clock::time_point begun = executor->begun(number);
   const Status status = executor->wait(number, options, setback);
   statistics = {};
+  has_outputs = false;
   statistics.elapsed_ns = static_cast<uint64_t>((RunState::Clock::now() - begun).count());
   statistics.degraded = !lost_.empty() || !incidents.empty();
   if (!status.ok()) return status;

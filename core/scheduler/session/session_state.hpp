@@ -61,6 +61,7 @@ struct Session::State {
   Status check_states(const Graph& for_graph) const;
   Status check_ready() const;
   bool keeps_input_copies() const;
+  uint32_t depth_for(const Graph& for_graph) const;
   Status finish(uint64_t number, const RunOptions& options, Setback* setback);
   void note(std::string incident);
   void set_active(Executor* active);

@@ -29,8 +29,8 @@ struct SessionOptions {
   SessionOptions(PlanOptions plan_options) : plan(std::move(plan_options)) {}  // NOLINT(implicit)
 
   PlanOptions plan;
-  // Runs that may be in flight at once, at least 1. Inputs and outputs have memory for each; where that is short, fewer
-  // are allowed: Session::pipeline_depth.
+  // Runs that may be in flight at once, at least 1. Inputs and outputs have memory for each; where that is short, or an
+  // output is a state and so has one place, fewer are allowed: Session::pipeline_depth.
   uint32_t pipeline_depth = 1;
   // Graphs whose plans are kept, the last used ones.
   uint32_t cached_plans = 8;
