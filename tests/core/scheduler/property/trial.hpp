@@ -1,0 +1,50 @@
+// One trial of the properties: a generated graph, planned with random options and run on one world of devices.
+// Thread safety: none.
+#pragma once
+
+#include <string>
+
+#include "all_families.hpp"
+#include "backplane/scheduler/plan.hpp"
+#include "fake_runtime.hpp"
+#include "oracle.hpp"
+
+namespace backplane::testing {
+
+// What a trial is made of: all that is needed to repeat it.
+struct TrialCase {
+  const GraphFamily* family;
+  uint64_t seed;
+  int size;
+
+  std::string text() const;
+};
+
+// The case that a number stands for: mostly random graphs, and small ones more often than large ones.
+TrialCase make_case(uint64_t number);
+
+// Options that the devices can keep: mode, reordering, pins, located weights, no reuse of memory ...
+PlanOptions make_plan_options(uint64_t seed, const Graph& graph, const std::vector<Device*>& devices);
+
+class Trial {
+ public:
+  // Opens the devices of a world.
+  explicit Trial(const std::string& world) : world_(world), runtime_(world) {}
+
+  // Plans, checks the plan, runs it twice, and compares with the oracle and with what the devices counted. Returns the
+  // first fault, or an empty text.
+  std::string run(const TrialCase& trial);
+  // Repeats a case that failed with ever larger graphs, from one node on. Describes the smallest that fails: seed,
+  // world, graph.
+  std::string describe_smallest(const TrialCase& trial);
+
+ private:
+  std::string check_plan(const Plan& plan, const PlanOptions& options);
+  std::string check_runs(const GeneratedGraph& generated, const PlanOptions& options);
+
+  const std::string world_;
+  FakeRuntime runtime_;
+  Oracle oracle_;
+};
+
+}  // namespace backplane::testing
