@@ -1,5 +1,5 @@
 // The properties of plans and runs on many generated graphs. BACKPLANE_PROPERTY_GRAPHS says how many of each test,
-// BACKPLANE_PROPERTY_SEED the number of the first.
+// BACKPLANE_PROPERTY_SEED the number of the first; BACKPLANE_PROPERTY_PLANS_ONLY=1 runs nothing.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -23,7 +23,7 @@ void run_trials(uint64_t graphs, bool async) {
   for (uint64_t done = 0; done < graphs;) {
     const uint64_t world_seed = (first + done) / kGraphsPerWorld;
     const DeviceWorld world = make_device_world(world_seed, async);
-    Trial trial(world.options);
+    Trial trial(world.options, from_environment("BACKPLANE_PROPERTY_PLANS_ONLY", 0) != 0);
     do {
       const TrialCase one = make_case(first + done);
       if (const std::string fault = trial.run(one); !fault.empty()) {

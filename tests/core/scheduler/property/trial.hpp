@@ -28,8 +28,8 @@ PlanOptions make_plan_options(uint64_t seed, const Graph& graph, const std::vect
 
 class Trial {
  public:
-  // Opens the devices of a world.
-  explicit Trial(const std::string& world) : world_(world), runtime_(world) {}
+  // Opens the devices of a world. `plans_only`: nothing is run.
+  Trial(const std::string& world, bool plans_only) : world_(world), plans_only_(plans_only), runtime_(world) {}
 
   // Plans, checks the plan, runs it twice, and compares with the oracle and with what the devices counted. Returns the
   // first fault, or an empty text.
@@ -43,6 +43,7 @@ class Trial {
   std::string check_runs(const GeneratedGraph& generated, const PlanOptions& options);
 
   const std::string world_;
+  const bool plans_only_;
   FakeRuntime runtime_;
   Oracle oracle_;
 };
