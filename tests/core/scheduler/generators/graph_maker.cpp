@@ -91,6 +91,7 @@ TensorId GraphMaker::fit_axis(TensorId x, int64_t axis, int64_t extent) {
 }
 
 TensorId GraphMaker::fit(TensorId x, const Shape& wanted) {
+  if (elements(x) == 0) return reshape(x, wanted);
   for (int64_t axis = 0; axis < 2; ++axis) x = fit_axis(x, axis, wanted[static_cast<size_t>(axis)]);
   return shape(x) == wanted ? x : broadcast(x, wanted);
 }

@@ -6,15 +6,11 @@
 #include "backplane/reference/reference.hpp"
 
 namespace backplane::testing {
-namespace {
-
 bool has_states(const Graph& graph) {
   for (StorageId storage = 0; storage < graph.storage_count(); ++storage)
     if ((graph.storage(storage).flags & BP_TENSOR_STATE) != 0) return true;
   return false;
 }
-
-}  // namespace
 
 std::vector<Outputs> Oracle::two_runs(const GeneratedGraph& generated, std::string& fault) {
   const Graph& graph = *generated.graph;

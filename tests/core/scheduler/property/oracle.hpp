@@ -24,6 +24,8 @@ class Oracle {
   FakeRuntime runtime_;
 };
 
+// Whether a second run gives other results than the first, and a run that failed may have changed what comes.
+bool has_states(const Graph& graph);
 Status set_inputs(Session& session, const GeneratedGraph& generated);
 // Compares the outputs of the last run with those wanted. Returns the first difference, or an empty text.
 std::string compare_outputs(const Session& session, const Outputs& wanted);

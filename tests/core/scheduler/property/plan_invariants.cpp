@@ -139,12 +139,13 @@ class Checker {
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < plan_.copies.size(); ++i) {
       const PlannedCopy& copy = plan_.copies[i];
-      const uint64_t extent = (copy.rows - 1) * copy.pitch_bytes + copy.row_bytes;
+      const uint64_t extent = copy.bytes() == 0 ? 0 : (copy.rows - 1) * copy.pitch_bytes + copy.row_bytes;
       bytes += copy.bytes();
       if (copy.from == copy.to) return cat("9: copy ", i, " stays on device ", copy.to);
       if (!copy.write_back && (access(copy.to, copy.from) & BP_ACCESS_READ_IN_PLACE) != 0)
         if (!writes_copy(copy)) return cat("9: copy ", i, " is of memory that device ", copy.to, " reads in place");
-      if (copy.bytes() == 0 || copy.bytes() > extent || copy.offset + extent > graph_.storage(copy.storage).bytes)
+      // An operand without elements is copied as nothing.
+      if (copy.bytes() > extent || copy.offset + extent > graph_.storage(copy.storage).bytes)
         return cat("10: copy ", i, " of ", copy.bytes(), " bytes does not fit s", copy.storage);
     }
     if (bytes != plan_.copy_bytes)
