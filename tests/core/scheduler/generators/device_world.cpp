@@ -10,7 +10,6 @@ class Maker {
   Maker(uint64_t seed, bool async) : make_(seed), async_(async), devices_(static_cast<uint32_t>(make_.pick(1, 8))) {}
 
   DeviceWorld make() {
-    set("devices", static_cast<int64_t>(devices_));
     set("seed", make_.pick(0, 1'000'000));
     if (async_) {
       set("detect_conflicts", true);
@@ -19,12 +18,13 @@ class Maker {
     }
     // Either each op has this device, or the nodes go round.
     complete_ = static_cast<uint32_t>(make_.pick(0, devices_ - 1));
-    if (make_.chance(30))
-      set("supports", "alternate");
-    else
-      choose_ops_ = true;
+    choose_ops_ = make_.chance(70);
+    if (!choose_ops_) set("supports", "alternate");
     for (uint32_t device = 0; device < devices_; ++device) add_device(device);
-    return {"{" + options_ + "}", devices_};
+    // With "alternate", a device more would get nodes that it refuses.
+    if (choose_ops_) set(std::to_string(devices_) + "-supports", "nothing");
+    set("devices", static_cast<int64_t>(devices_ + (choose_ops_ ? 1 : 0)));
+    return {"{" + options_ + "}", async_, choose_ops_ ? "fake" + std::to_string(devices_) : ""};
   }
 
  private:

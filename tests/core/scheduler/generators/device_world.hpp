@@ -8,7 +8,8 @@ namespace backplane::testing {
 
 struct DeviceWorld {
   std::string options;  // the JSON object that the fake plugin is opened with
-  uint32_t devices;
+  bool async;
+  std::string idle_device;  // the name of one that runs nothing, or empty
 };
 
 // 1 to 8 devices that differ in memory (own, host, what they read of others), alignment, limits, events, programs,

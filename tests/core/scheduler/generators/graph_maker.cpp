@@ -38,7 +38,7 @@ HostTensor GraphMaker::values(const Shape& shape, bool odd) {
 }
 
 TensorId GraphMaker::input(const Shape& shape) {
-  const std::string name = "in" + std::to_string(inputs_.size());
+  const std::string name = prefix_ + "in" + std::to_string(inputs_.size());
   inputs_[name] = values(shape, false);
   return must(builder_.input(name, DType::kI32, shape));
 }
@@ -46,7 +46,7 @@ TensorId GraphMaker::input(const Shape& shape) {
 TensorId GraphMaker::weight(const Shape& shape) { return must(builder_.constant(values(shape, true))); }
 
 TensorId GraphMaker::state(const Shape& shape) {
-  return must(builder_.state("state" + std::to_string(states_++), DType::kI32, shape));
+  return must(builder_.state(prefix_ + "state" + std::to_string(states_++), DType::kI32, shape));
 }
 
 TensorId GraphMaker::indices(int64_t count, int64_t extent) {
@@ -107,7 +107,7 @@ int64_t GraphMaker::elements(TensorId x) const {
 }
 
 void GraphMaker::output(TensorId x) {
-  if (!builder_.output(x, "out" + std::to_string(outputs_++)).ok()) std::abort();
+  if (!builder_.output(x, prefix_ + "out" + std::to_string(outputs_++)).ok()) std::abort();
 }
 
 GeneratedGraph GraphMaker::finish() { return {must(builder_.finish()), std::move(inputs_)}; }

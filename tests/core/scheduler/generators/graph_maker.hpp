@@ -14,9 +14,13 @@ namespace backplane::testing {
 
 using Shape = std::vector<int64_t>;
 
+// This bit of a seed gives all tensors other names, and changes nothing else.
+inline constexpr uint64_t kOtherNames = uint64_t{1} << 63;
+
 class GraphMaker {
  public:
-  explicit GraphMaker(uint64_t seed) : random_(seed * 0x9E3779B97F4A7C15u + 1) {}
+  explicit GraphMaker(uint64_t seed)
+      : random_((seed & ~kOtherNames) * 0x9E3779B97F4A7C15u + 1), prefix_((seed & kOtherNames) != 0 ? "other." : "") {}
 
   // ---- randomness
   int64_t pick(int64_t low, int64_t high);      // inclusive
@@ -59,6 +63,7 @@ class GraphMaker {
   TensorId fit_axis(TensorId x, int64_t axis, int64_t extent);
 
   std::mt19937_64 random_;
+  const std::string prefix_;
   GraphBuilder builder_;
   std::map<std::string, HostTensor> inputs_;
   int states_ = 0, outputs_ = 0;

@@ -22,8 +22,7 @@ void run_trials(uint64_t graphs, bool async) {
   graphs = from_environment("BACKPLANE_PROPERTY_GRAPHS", graphs);
   for (uint64_t done = 0; done < graphs;) {
     const uint64_t world_seed = (first + done) / kGraphsPerWorld;
-    const DeviceWorld world = make_device_world(world_seed, async);
-    Trial trial(world.options, from_environment("BACKPLANE_PROPERTY_PLANS_ONLY", 0) != 0);
+    Trial trial(make_device_world(world_seed, async), from_environment("BACKPLANE_PROPERTY_PLANS_ONLY", 0) != 0);
     do {
       const TrialCase one = make_case(first + done);
       if (const std::string fault = trial.run(one); !fault.empty()) {

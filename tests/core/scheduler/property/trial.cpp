@@ -5,14 +5,19 @@
 
 #include "backplane/base/text.hpp"
 #include "fake_device.hpp"
+#include "graph_maker.hpp"
 #include "happens_before.hpp"
 #include "plan_comparisons.hpp"
 #include "plan_invariants.hpp"
+#include "run_checks.hpp"
 #include "symbolic_run.hpp"
 
 namespace backplane::testing {
 
 namespace {
+
+// Not a fault: the graph cannot be planned for these devices, and the plan's error says so.
+constexpr const char* kRefused = "refused";
 
 // Whether the writers of each storage have a device in common, and no pin takes one elsewhere. Without, a plan may be
 // refused.
@@ -32,17 +37,7 @@ bool writers_meet(const Graph& graph, const std::vector<Device*>& devices, const
   return std::ranges::all_of(meet, [](const std::vector<bool>& at) { return std::ranges::find(at, true) != at.end(); });
 }
 
-}  // namespace
-
-std::string TrialCase::text() const { return cat("family ", family->name, ", seed ", seed, ", size ", size); }
-
-TrialCase make_case(uint64_t number) {
-  std::mt19937_64 random(number);
-  const std::vector<GraphFamily>& families = all_families();
-  const GraphFamily* family = &families[random() % 3 == 0 ? random() % families.size() : 0];
-  return {family, number, static_cast<int>(1 + random() % (random() % 8 == 0 ? 40 : 14))};
-}
-
+// Options that the devices can keep: mode, reordering, pins, located weights, no reuse of memory ...
 PlanOptions make_plan_options(uint64_t seed, const Graph& graph, const std::vector<Device*>& devices) {
   std::mt19937_64 random(seed * 31 + 7);
   const auto chance = [&](uint64_t percent) { return random() % 100 < percent; };
@@ -64,46 +59,79 @@ PlanOptions make_plan_options(uint64_t seed, const Graph& graph, const std::vect
   return options;
 }
 
-std::string Trial::check_plan(const Plan& plan, const PlanOptions& options) {
-  std::string fault = check_plan_invariants(plan, runtime_.devices(), options);
-  if (fault.empty()) fault = check_symbolic_run(plan);
-  if (fault.empty()) fault = check_happens_before(plan);
-  return fault;
+// The same graph with other values of its inputs.
+GeneratedGraph with_other_inputs(const GeneratedGraph& generated) {
+  GeneratedGraph other = generated;
+  for (auto& [name, value] : other.inputs) {
+    HostTensor changed = HostTensor::zeros(value.dtype(), value.shape()).value();
+    for (int64_t i = 0; i < value.elements(); ++i)
+      changed.mutable_data<int32_t>()[i] = value.data<int32_t>()[i] ^ 0x5A5A5A5A;
+    value = std::move(changed);
+  }
+  return other;
+}
+
+}  // namespace
+
+std::string TrialCase::text() const { return cat("family ", family->name, ", seed ", seed, ", size ", size); }
+
+TrialCase make_case(uint64_t number) {
+  std::mt19937_64 random(number);
+  const std::vector<GraphFamily>& families = all_families();
+  const GraphFamily* family = &families[random() % 3 == 0 ? random() % families.size() : 0];
+  return {family, number, static_cast<int>(1 + random() % (random() % 8 == 0 ? 40 : 14))};
+}
+
+Trial::Trial(DeviceWorld world, bool plans_only)
+    : world_(std::move(world)), plans_only_(plans_only), runtime_(world_.options), devices_(runtime_.devices()) {
+  const auto idle =
+      std::ranges::find(devices_, world_.idle_device, [](const Device* device) { return device->name(); });
+  if (idle == devices_.end()) return;
+  idle_ = *idle;
+  devices_.erase(idle);
 }
 
 std::string Trial::run(const TrialCase& trial) {
-  const GeneratedGraph generated = trial.family->make(trial.seed, trial.size);
-  const std::vector<Device*> devices = runtime_.devices();
-  const PlanOptions options = make_plan_options(trial.seed, *generated.graph, devices);
-  const auto plan = make_plan(generated.graph, devices, options);
-  if (plan.status().code() == Code::unimplemented && !writers_meet(*generated.graph, devices, options)) return "";
-  if (!plan.ok()) return "planning: " + plan.status().to_string();
-  std::string fault = check_plan(**plan, options);
-  if (fault.empty()) fault = compare_plans(**plan, devices, options);
+  const GeneratedGraph generated = trial.make();
+  const PlanOptions options = make_plan_options(trial.seed, *generated.graph, devices_);
+  std::string fault = check_plan(trial, generated, options);
+  if (fault == kRefused) return "";
   if (fault.empty() && !plans_only_) fault = check_runs(generated, options);
   return fault;
+}
+
+std::string Trial::check_plan(const TrialCase& trial, const GeneratedGraph& generated, const PlanOptions& options) {
+  const auto plan = make_plan(generated.graph, devices_, options);
+  if (plan.status().code() == Code::unimplemented && !writers_meet(*generated.graph, devices_, options))
+    return kRefused;
+  if (!plan.ok()) return "planning: " + plan.status().to_string();
+  std::string fault = check_plan_invariants(**plan, devices_, options);
+  if (fault.empty()) fault = check_symbolic_run(**plan);
+  if (fault.empty()) fault = check_happens_before(**plan);
+  if (!fault.empty()) return fault;
+  const GeneratedGraph renamed = trial.family->make(trial.seed | kOtherNames, trial.size);
+  return compare_plans(**plan, {devices_, options, idle_, renamed.graph, trial.seed % 8 == 0});
 }
 
 std::string Trial::check_runs(const GeneratedGraph& generated, const PlanOptions& options) {
   std::string fault;
   const std::vector<Outputs> wanted = oracle_.two_runs(generated, fault);
   if (!fault.empty()) return fault;
-  const std::vector<Device*> devices = runtime_.devices();
   {
-    const auto session = Session::prepare(*runtime_, generated.graph, {}, options);
+    SessionOptions session_options(options);
+    session_options.pipeline_depth = options.pipelined ? 3 : 1;
+    session_options.check_races = world_.async;
+    const auto session = Session::prepare(*runtime_, generated.graph, devices_, session_options);
     if (!session.ok()) return "preparing: " + session.status().to_string();
-    if (const Status status = set_inputs(**session, generated); !status.ok()) return status.to_string();
-    for (const Outputs& outputs : wanted) {
-      if (const Status status = (*session)->run(); !status.ok()) return "running: " + status.to_string();
-      if (fault = compare_outputs(**session, outputs); !fault.empty()) return fault;
+    fault = check_runs_in_turn(**session, generated, wanted);
+    if (fault.empty() && options.pipelined && !has_states(*generated.graph)) {
+      const GeneratedGraph other = with_other_inputs(generated);
+      fault = check_pipelined_runs(**session, generated, wanted[0], other, oracle_.two_runs(other, fault)[0]);
     }
-    const Plan& plan = (*session)->plan();
-    if ((*session)->statistics().copied_bytes != plan.copy_bytes ||
-        (*session)->statistics().split_count != plan.splits.size())
-      return "11: the statistics of the run are not those of the plan";
+    if (!fault.empty()) return fault;
   }
-  if (fault = fake_leaks(devices); !fault.empty()) return fault;
-  return fake_conflict(*devices[0]);
+  if (fault = fake_leaks(devices_); !fault.empty()) return fault;
+  return fake_conflict(*devices_[0]);
 }
 
 std::string Trial::describe_smallest(const TrialCase& trial) {
@@ -113,8 +141,7 @@ std::string Trial::describe_smallest(const TrialCase& trial) {
     if (fault = run(smallest); !fault.empty()) break;
   if (fault.empty()) fault = run(trial);
   if (fault.empty()) fault = "(not again)";
-  return cat(fault, "\n", smallest.text(), "\nworld ", world_, "\n",
-             graph_text(*trial.family->make(trial.seed, smallest.size).graph));
+  return cat(fault, "\n", smallest.text(), "\nworld ", world_.options, "\n", graph_text(*smallest.make().graph));
 }
 
 }  // namespace backplane::testing

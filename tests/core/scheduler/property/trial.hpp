@@ -3,9 +3,11 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "all_families.hpp"
 #include "backplane/scheduler/plan.hpp"
+#include "device_world.hpp"
 #include "fake_runtime.hpp"
 #include "oracle.hpp"
 
@@ -18,33 +20,33 @@ struct TrialCase {
   int size;
 
   std::string text() const;
+  GeneratedGraph make() const { return family->make(seed, size); }
 };
 
 // The case that a number stands for: mostly random graphs, and small ones more often than large ones.
 TrialCase make_case(uint64_t number);
 
-// Options that the devices can keep: mode, reordering, pins, located weights, no reuse of memory ...
-PlanOptions make_plan_options(uint64_t seed, const Graph& graph, const std::vector<Device*>& devices);
-
 class Trial {
  public:
   // Opens the devices of a world. `plans_only`: nothing is run.
-  Trial(const std::string& world, bool plans_only) : world_(world), plans_only_(plans_only), runtime_(world) {}
+  Trial(DeviceWorld world, bool plans_only);
 
-  // Plans, checks the plan, runs it twice, and compares with the oracle and with what the devices counted. Returns the
-  // first fault, or an empty text.
+  // Plans, checks the plan, compares it with others, runs it, and compares with the oracle and with what the devices
+  // counted. Returns the first fault, or an empty text.
   std::string run(const TrialCase& trial);
   // Repeats a case that failed with ever larger graphs, from one node on. Describes the smallest that fails: seed,
   // world, graph.
   std::string describe_smallest(const TrialCase& trial);
 
  private:
-  std::string check_plan(const Plan& plan, const PlanOptions& options);
+  std::string check_plan(const TrialCase& trial, const GeneratedGraph& generated, const PlanOptions& options);
   std::string check_runs(const GeneratedGraph& generated, const PlanOptions& options);
 
-  const std::string world_;
+  const DeviceWorld world_;
   const bool plans_only_;
   FakeRuntime runtime_;
+  std::vector<Device*> devices_;  // but the idle one
+  Device* idle_ = nullptr;
   Oracle oracle_;
 };
 
