@@ -49,11 +49,15 @@ std::optional<uint32_t> import_memtype(const Device& device, const void* address
   const uint64_t alignment = value == 0 ? 1 : value & (~value + 1);  // the largest power of two that divides it
   const Result<uint32_t> access = device.foreign_access(describe_application_memory(alignment));
   if (!access.ok() || (*access & BP_ACCESS_READ_IN_PLACE) == 0) return std::nullopt;
+  // A memory type of the host's kind if there is one; devices without read the application's memory all the same.
+  std::optional<uint32_t> found;
   for (uint32_t index = 0; index < device.memory_types().size(); ++index) {
     const MemoryType& type = device.memory_types()[index];
-    if (type.host_visible() && value % type.alignment == 0) return index;
+    if (value % type.alignment == 0 &&
+        (!found || (type.host_visible() && !device.memory_types()[*found].host_visible())))
+      found = index;
   }
-  return std::nullopt;
+  return found;
 }
 
 // Asks about a graph of that one tensor: a plugin validates the graph that it is asked about, whole.

@@ -15,7 +15,9 @@ Result<bp_buffer*> SharedBuffer::handle_on(Device& device) {
   if (!memtype)
     return unimplemented(
         cat(device.name(), " said it reads memory of ", buffer.device().name(), " in place, and does not take it"));
-  BP_TRY_ASSIGN(Buffer view, device.import(*memtype, address, buffer.bytes(), BP_USAGE_COMPUTE, true));
+  // Some devices read memory of others in place and do not write it.
+  const bool writable = (access_to(device, buffer.device()) & BP_ACCESS_WRITE_IN_PLACE) != 0;
+  BP_TRY_ASSIGN(Buffer view, device.import(*memtype, address, buffer.bytes(), BP_USAGE_COMPUTE, writable));
   imports.emplace_back(&device, std::make_unique<Buffer>(std::move(view)));
   return imports.back().second->handle();
 }

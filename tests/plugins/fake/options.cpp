@@ -22,11 +22,11 @@ OpList parse_ops(const std::string& text) {
   return list;
 }
 
-// Reads the options of one device: "<number>.<key>" if it is there, else "<key>".
+// Reads the options of one device: "<number>-<key>" if it is there, else "<key>".
 class DeviceReader {
  public:
   DeviceReader(OptionReader& reader, uint32_t device)
-      : reader_(reader), device_(device), prefix_(std::to_string(device) + '.') {}
+      : reader_(reader), device_(device), prefix_(std::to_string(device) + '-') {}
 
   Options read();
 

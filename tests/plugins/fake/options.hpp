@@ -1,5 +1,5 @@
 // What a `fake` plugin is opened with: every way in which the simulated devices can differ. Each key may be given for
-// one device alone by its number: {"devices": 2, "memory": "own", "1.memory": "host"}. Thread safety: a value.
+// one device alone by its number: {"devices": 2, "memory": "own", "1-memory": "host"}. Thread safety: a value.
 #pragma once
 
 #include <cstdint>

@@ -9,9 +9,9 @@
 #include <iterator>
 #include <thread>
 
-#include "../fake_runtime.hpp"
-#include "../random_graph.hpp"
 #include "backplane/graph/builder.hpp"
+#include "fake_runtime.hpp"
+#include "random_graph.hpp"
 #include "trace_check.hpp"
 
 namespace backplane {

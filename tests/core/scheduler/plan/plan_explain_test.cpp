@@ -2,10 +2,10 @@
 
 #include <set>
 
-#include "../fake_runtime.hpp"
-#include "../random_graph.hpp"
 #include "backplane/graph/builder.hpp"
 #include "backplane/scheduler/plan.hpp"
+#include "fake_runtime.hpp"
+#include "random_graph.hpp"
 
 namespace backplane {
 namespace {

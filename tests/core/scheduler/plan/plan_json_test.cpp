@@ -1,9 +1,9 @@
 #include <gtest/gtest.h>
 
-#include "../fake_runtime.hpp"
-#include "../random_graph.hpp"
 #include "backplane/base/json.hpp"
 #include "backplane/scheduler/plan.hpp"
+#include "fake_runtime.hpp"
+#include "random_graph.hpp"
 
 namespace backplane {
 namespace {

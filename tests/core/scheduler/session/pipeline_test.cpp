@@ -8,11 +8,11 @@ namespace backplane {
 namespace {
 
 using testing::accumulator;
-using testing::kSmallShape;
 using testing::adding_chain;
 using testing::FakeRuntime;
 using testing::first_of;
 using testing::in_turn;
+using testing::kSmallShape;
 using testing::small_value;
 
 class Pipelines : public ::testing::TestWithParam<const char*> {};

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <thread>
 
@@ -36,7 +37,11 @@ void expect_equal_to_reference(FakeRuntime& runtime, const RandomGraph& random) 
   auto session = Session::prepare(*runtime, random.graph);
   ASSERT_TRUE(session.ok()) << session.status().to_string();
   for (const auto& [name, value] : random.inputs) ASSERT_TRUE((*session)->set_input(name, value).ok());
-  for (int repeat = 0; repeat < 2; ++repeat) {
+  // A second run may only be compared with the first if no state has changed.
+  const bool has_states = std::ranges::any_of((*session)->plan().residences, [&](const Residence& residence) {
+    return (random.graph->storage(residence.storage).flags & BP_TENSOR_STATE) != 0;
+  });
+  for (int repeat = 0; repeat < (has_states ? 1 : 2); ++repeat) {
     const Status status = (*session)->run();
     ASSERT_TRUE(status.ok()) << status.to_string();
     for (size_t i = 0; i < wanted.size(); ++i) {

@@ -1,0 +1,17 @@
+// Random integer graphs: any wrong byte, order or place changes the result exactly.
+#pragma once
+
+#include "generated_graph.hpp"
+
+namespace backplane::testing {
+
+using RandomGraph = GeneratedGraph;
+
+// About `node_count` i32 nodes. The seed decides the shape of the graph too: how far back nodes read (a window, with
+// some long edges), fan-in 1 to 9, sizes (log-uniform), which classes of ops; and whether there are weights of various
+// sizes, states that are written whole, through views, and read before and after, and zero sizes. Operands are
+// contiguous, strided, transposed, nested and broadcast views, or twice the same tensor; outputs are views, duplicates,
+// inputs, constants and states. A graph of fewer nodes with the same seed begins alike.
+RandomGraph make_random_graph(uint64_t seed, int node_count);
+
+}  // namespace backplane::testing

@@ -1,0 +1,24 @@
+// What holds between plans of one graph: invariants 12, 22, 24, 36 and 37 of the research report on schedulers.
+// Thread safety: pure functions.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "backplane/scheduler/plan.hpp"
+
+namespace backplane::testing {
+
+struct PlanQuestion {
+  std::vector<Device*> devices;
+  PlanOptions options;
+  Device* idle;                          // another device, which runs nothing
+  std::shared_ptr<const Graph> renamed;  // the graph with other names
+  bool compare_text;                     // the plans' JSON too: slow
+};
+
+// Makes other plans for the graph of `plan`, which answers the question, and compares. Returns the first difference
+// that must not be, or an empty text.
+std::string compare_plans(const Plan& plan, const PlanQuestion& question);
+
+}  // namespace backplane::testing
