@@ -32,6 +32,13 @@ std::string check_tolerance(const std::string& text) {
   return number ? "" : cat("wants a number of at least 0, such as 1e-4, found '", text, "'");
 }
 
+std::string check_seconds(const std::string& text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool number = error == std::errc() && end == text.data() + text.size() && value > 0 && value <= 1e9;
+  return number ? "" : cat("wants seconds above 0, such as 2.5, found '", text, "'");
+}
+
 void add_json(CLI::App& verb, CommonArguments& common) {
   verb.add_flag("--json", common.json, "Print JSON instead of text");
 }
@@ -44,6 +51,24 @@ void add_model(CLI::App& verb, ModelArguments& model) {
       ->check(check_not_empty)
       ->type_name("A,B");
   add_list(verb, "--pin", model.pins, "Runs a node, by name or number, on a device")->type_name("NODE=DEVICE");
+  add_list(verb, "--location", model.locations,
+           "Puts a weight or state into the memory of a device, which pulls the nodes that use it there")
+      ->type_name("TENSOR=DEVICE");
+  verb.add_option("--weights", model.weights_device, "Puts all weights that --location does not name on one device")
+      ->check(check_not_empty)
+      ->type_name("DEVICE");
+  verb.add_option("--mode", model.mode,
+                  "How nodes are placed: greedy by rules alone, mincomm with fewer copies and splits where that is "
+                  "possible, cost by measured costs of the devices")
+      ->check(CLI::IsMember({"greedy", "mincomm", "cost"}))
+      ->capture_default_str();
+  verb.add_option("--reorder-window", model.reorder_window,
+                  "How many places a node may move to join others of its device; 0 keeps the model's order")
+      ->check(CLI::Range(0, 1000000))
+      ->capture_default_str()
+      ->type_name("N");
+  verb.add_flag("--no-reuse", model.no_reuse,
+                "Gives every tensor memory of its own, to find out whether a fault is one of memory reuse");
 }
 
 void add_run(CLI::App& verb, RunArguments& run) {
@@ -64,6 +89,17 @@ void add_run(CLI::App& verb, RunArguments& run) {
   verb.add_option("--repeat", run.repeat, "Times this many runs, after one that warms up")
       ->check(CLI::Range(1, 1000000))
       ->type_name("N");
+  verb.add_option("--pipeline", run.pipeline, "Keeps this many of the --repeat runs in flight at once")
+      ->check(CLI::Range(1, 64))
+      ->type_name("N");
+  verb.add_option("--timeout", run.timeout_s, "Cancels a run that takes longer")
+      ->check(check_seconds)
+      ->type_name("SECONDS");
+  verb.add_option("--trace", run.trace_file, "Writes what ran when, as trace-event JSON for Perfetto, to this file")
+      ->check(check_not_empty)
+      ->type_name("FILE");
+  verb.add_flag("--check-races", run.check_races,
+                "Fails a run in which nothing orders two accesses to the same memory; slow");
 }
 
 // Verbs and what they stand for, to find out which one was given.

@@ -16,11 +16,16 @@ struct CommonArguments {
 };
 
 struct ModelArguments {
-  std::string model;                // path of an ONNX file
-  std::vector<std::string> inputs;  // "name=value", see input_value.hpp
-  std::vector<std::string> shapes;  // "name=1,3,48,320"
-  std::string devices;              // "cpu0,gpu0"; empty = all
-  std::vector<std::string> pins;    // "node=device"
+  std::string model;                   // path of an ONNX file
+  std::vector<std::string> inputs;     // "name=value", see input_value.hpp
+  std::vector<std::string> shapes;     // "name=1,3,48,320"
+  std::string devices;                 // "cpu0,gpu0"; empty = all
+  std::vector<std::string> pins;       // "node=device"
+  std::vector<std::string> locations;  // "tensor=device"
+  std::string weights_device;          // empty = each weight where its readers are
+  std::string mode = "mincomm";        // greedy, mincomm or cost
+  uint32_t reorder_window = 64;        // places that a node may move; 0 = none
+  bool no_reuse = false;               // memory of its own for every tensor
 };
 
 struct RunArguments {
@@ -28,7 +33,11 @@ struct RunArguments {
   std::string compare_folder;  // empty = nothing is compared
   double absolute_tolerance = 1e-4;
   double relative_tolerance = 1e-3;
-  uint32_t repeat = 0;  // timed runs after one that warms up; 0 = a single run
+  uint32_t repeat = 0;       // timed runs after one that warms up; 0 = a single run
+  uint32_t pipeline = 1;     // runs in flight at once
+  double timeout_s = 0;      // of one run; 0 = none
+  bool check_races = false;  // look for unordered accesses; slow
+  std::string trace_file;    // empty = no trace
 };
 
 struct DevicesArguments {

@@ -58,7 +58,10 @@ bool uses_devices(Verb verb) { return verb == Verb::plan || verb == Verb::run; }
 Status usage_error(std::string message) { return invalid_argument(std::move(message), kUsageId); }
 
 ExitCode exit_code(const Status& failure) {
-  if (failure.id() == kUsageId) return ExitCode::usage;
+  // What --pin and --location name is known to be wrong only once the model is there.
+  for (const std::string_view id :
+       {kUsageId, std::string_view("plan.pin-node"), std::string_view("plan.location-name")})
+    if (failure.id() == id) return ExitCode::usage;
   return failure.code() == Code::not_found ? ExitCode::missing : ExitCode::problems;
 }
 

@@ -18,7 +18,8 @@ enum class ExitCode { ok = 0, problems = 1, usage = 2, missing = 3 };
 // The arguments are not of the form that the verb's help shows.
 Status usage_error(std::string message);
 
-// not_found is `missing`, usage_error is `usage`, anything else `problems`.
+// not_found is `missing`; usage_error, and options that fit no part of the model, are `usage`; anything else is
+// `problems`.
 ExitCode exit_code(const Status& failure);
 
 // Opens the runtime with the plugin paths and log levels asked for, and says in one line on stderr which of the paths

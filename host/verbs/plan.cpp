@@ -25,50 +25,49 @@ std::string device_text(const Plan& plan, uint32_t device) {
 void print_splits(const Plan& plan) {
   Table table({"SPLIT", "DEVICE", "NODES", "FIRST", "LAST", "COPIES", "COPIED"});
   table.align_right({0, 2, 5, 6});
+  std::vector<uint64_t> copies(plan.splits.size()), bytes(plan.splits.size());
+  for (const PlannedCopy& copy : plan.copies) {
+    ++copies[copy.split];
+    bytes[copy.split] += copy.bytes();
+  }
   for (size_t i = 0; i < plan.splits.size(); ++i) {
     const Split& split = plan.splits[i];
-    uint64_t bytes = 0;
-    size_t copies = 0;
-    for (const PlannedCopy& copy : plan.copies) {
-      if (copy.split != i) continue;
-      ++copies;
-      bytes += copy.bytes();
-    }
     const auto node_text = [&](NodeId node) { return cat(node, " ", op_name(plan.graph->op(node))); };
     table.add({cat(i), device_text(plan, split.device), cat(split.node_count), node_text(plan.nodes(split).front()),
-               node_text(plan.nodes(split).back()), cat(copies), bytes_text(bytes)});
+               node_text(plan.nodes(split).back()), cat(copies[i]), bytes_text(bytes[i])});
   }
   table.print();
 }
 
 void print_copies(const Plan& plan) {
-  Table table({"COPY", "SPLIT", "FROM", "TO", "BYTES", "TENSOR"});
-  table.align_right({0, 1, 4});
+  Table table({"COPY", "SPLIT", "FROM", "TO", "BYTES", "ROWS", "TENSOR"});
+  table.align_right({0, 1, 4, 5});
   for (size_t i = 0; i < plan.copies.size(); ++i) {
     const PlannedCopy& copy = plan.copies[i];
-    table.add({cat(i), cat(copy.split), device_text(plan, copy.from), device_text(plan, copy.to),
-               bytes_text(copy.bytes()), storage_text(*plan.graph, copy.storage)});
+    table.add({cat(i), cat(copy.write_back ? "after " : "", copy.split), device_text(plan, copy.from),
+               device_text(plan, copy.to), bytes_text(copy.bytes()), cat(copy.rows),
+               storage_text(*plan.graph, copy.storage)});
   }
   table.print();
 }
 
 void print_pools(const Plan& plan) {
-  Table table({"POOL", "DEVICE", "MEMORY TYPE", "PEAK", "BOUND", "OVER BOUND"});
-  table.align_right({0, 2, 3, 4, 5});
+  Table table({"POOL", "DEVICE", "KIND", "MEMORY TYPE", "PEAK", "BOUND", "OVER BOUND"});
+  table.align_right({0, 3, 4, 5, 6});
   for (size_t i = 0; i < plan.pools.size(); ++i) {
     const Pool& pool = plan.pools[i];
     char over[32] = "-";
     if (pool.lower_bound_bytes != 0)
       std::snprintf(over, sizeof over, "%.2f %%",
                     100.0 * (static_cast<double>(pool.peak_bytes) / static_cast<double>(pool.lower_bound_bytes) - 1));
-    table.add({cat(i), device_text(plan, pool.device), cat(pool.memtype), bytes_text(pool.peak_bytes),
-               bytes_text(pool.lower_bound_bytes), over});
+    table.add({cat(i), device_text(plan, pool.device), pool.kind == PoolKind::arena ? "arena" : "ports",
+               cat(pool.memtype), bytes_text(pool.peak_bytes), bytes_text(pool.lower_bound_bytes), over});
   }
   table.print();
 }
 
 void print_nodes(const Plan& plan) {
-  Table table({"NODE", "OP", "DEVICE", "CAUSE", "OUTPUT", "NAME"});
+  Table table({"NODE", "OP", "DEVICE", "CAUSE", "OUTPUT", "NAME", "WHY"});
   table.align_right({0});
   for (NodeId node = 0; node < plan.graph->node_count(); ++node) {
     std::string output = "-";
@@ -76,13 +75,15 @@ void print_nodes(const Plan& plan) {
       if (id != kNone && output == "-") output = plan.graph->tensor_text(id);
     const Placement& placement = plan.placements[node];
     table.add({cat(node), std::string(op_name(plan.graph->op(node))), device_text(plan, placement.device),
-               std::string(cause_name(placement.cause)), output, std::string(plan.graph->node_name(node))});
+               std::string(cause_name(placement.cause)), output, std::string(plan.graph->node_name(node)),
+               plan.explain(node)});
   }
   table.print();
 }
 
 void print_plan(const OnnxModel& model, const Plan& plan) {
-  std::printf("devices: %s\n", join(plan.device_names, ", ").c_str());
+  std::printf("devices: %s; mode %s\n", join(plan.device_names, ", ").c_str(),
+              std::string(mode_name(plan.mode)).c_str());
   for (const std::string& value : model.specialised) std::printf("fixed by its value: %s\n", printable(value).c_str());
   for (const std::string& note : model.notes) std::printf("note: %s\n", printable(note).c_str());
   std::puts(cat(counted(plan.graph->node_count(), "node", "nodes"), ", ",

@@ -15,6 +15,7 @@
 #include "table.hpp"
 #include "targets.hpp"
 #include "tensor_files.hpp"
+#include "timed_runs.hpp"
 #include "verbs.hpp"
 
 namespace backplane::cli {
@@ -22,15 +23,11 @@ namespace {
 
 using Outputs = std::vector<std::pair<std::string, HostTensor>>;
 
-struct Timing {
-  double min_ms = 0, median_ms = 0, max_ms = 0;
-  uint32_t runs = 0;
-};
-
 struct RunResult {
   Outputs outputs;
   Timing timing;
   RunStatistics statistics;  // of the last run
+  std::vector<std::string> incidents;
   std::vector<Comparison> comparisons;
 
   bool fits() const {
@@ -52,20 +49,6 @@ Status set_inputs(Session& session, const std::map<std::string, HostTensor>& val
   for (const Graph::Port& port : session.graph().inputs())
     if (const auto value = values.find(port.name); value != values.end())
       BP_TRY(session.set_input(port.name, value->second));
-  return ok_status();
-}
-
-Status measure(Session& session, uint32_t repeat, Timing& timing) {
-  std::vector<double> times = {static_cast<double>(session.statistics().elapsed_ns) / 1e6};
-  if (repeat != 0) times.clear();  // that run was to warm up
-  for (uint32_t i = 0; i < repeat; ++i) {
-    BP_TRY(session.run());
-    times.push_back(static_cast<double>(session.statistics().elapsed_ns) / 1e6);
-  }
-  std::sort(times.begin(), times.end());
-  const size_t middle = times.size() / 2;
-  timing = {times.front(), times.size() % 2 == 1 ? times[middle] : (times[middle - 1] + times[middle]) / 2,
-            times.back(), static_cast<uint32_t>(times.size())};
   return ok_status();
 }
 
@@ -128,12 +111,16 @@ void print_result(const OnnxModel& model, const Plan& plan, const RunResult& res
                 counted(statistics.split_count, "split", "splits"), ", ",
                 counted(statistics.copy_count, "copy", "copies"), " of ", bytes_text(statistics.copied_bytes))
                 .c_str());
+  for (const std::string& incident : result.incidents) std::printf("incident: %s\n", printable(incident).c_str());
+  if (statistics.degraded) std::puts("degraded: not all of the devices are in use");
   const Timing& timing = result.timing;
   if (timing.runs == 1)
     std::printf("time: %.3f ms\n", timing.median_ms);
   else
     std::printf("time: min %.3f ms, median %.3f ms, max %.3f ms over %u runs\n", timing.min_ms, timing.median_ms,
                 timing.max_ms, timing.runs);
+  if (timing.runs > 1 && timing.in_flight > 1)
+    std::printf("pipeline: %u in flight, %.1f runs/s\n", timing.in_flight, timing.per_second);
   print_outputs(result.outputs);
   for (const Comparison& comparison : result.comparisons) std::puts(printable(comparison.to_string()).c_str());
 }
@@ -174,6 +161,10 @@ Json result_json(const OnnxModel& model, const Plan& plan, const RunResult& resu
                        {"min_ms", Json::number(result.timing.min_ms)},
                        {"median_ms", Json::number(result.timing.median_ms)},
                        {"max_ms", Json::number(result.timing.max_ms)},
+                       {"runs_per_second", Json::number(result.timing.per_second)},
+                       {"in_flight", Json::integer(result.timing.in_flight)},
+                       {"degraded", Json::boolean(result.statistics.degraded)},
+                       {"incidents", texts_json(result.incidents)},
                        {"outputs", outputs_json(result.outputs)},
                        {"comparisons", std::move(comparisons)}});
 }
@@ -183,17 +174,26 @@ Json result_json(const OnnxModel& model, const Plan& plan, const RunResult& resu
 Result<ExitCode> run_model(const Arguments& arguments) {
   const RunArguments& run = arguments.run;
   if (!run.compare_folder.empty()) BP_TRY(check_folder("--compare", run.compare_folder));
+  if (const auto folder = std::filesystem::path(run.trace_file).parent_path(); !folder.empty())
+    BP_TRY(check_folder("--trace", folder.string()));
   BP_TRY_ASSIGN(const auto runtime, open_runtime(arguments));
   BP_TRY_ASSIGN(const Targets targets, select_targets(*runtime, arguments));
   BP_TRY_ASSIGN(const LoadedModel loaded, load_model(arguments.model, InputsNeeded::values, run.compare_folder));
-  BP_TRY_ASSIGN(const auto session, Session::prepare(*runtime, loaded.model.graph, targets.devices, targets.options));
+  SessionOptions options(targets.options);
+  options.pipeline_depth = run.pipeline;
+  options.check_races = run.check_races;
+  Trace trace;  // outlives the runs that fill it
+  BP_TRY_ASSIGN(const auto session, Session::prepare(*runtime, loaded.model.graph, targets.devices, options));
   BP_TRY(set_inputs(*session, loaded.values));
 
   RunResult result;
-  BP_TRY(session->run());
+  TimedRuns runs(*session, run, trace);
+  BP_TRY(runs.first());
   BP_TRY_ASSIGN(result.outputs, read_outputs(*session));
-  BP_TRY(measure(*session, run.repeat, result.timing));
+  BP_TRY_ASSIGN(result.timing, runs.rest());
   result.statistics = session->statistics();
+  result.incidents = session->incidents();
+  if (!run.trace_file.empty()) BP_TRY(trace.write(session->plan(), run.trace_file));
   if (!run.output_folder.empty()) BP_TRY(write_outputs(result.outputs, run.output_folder));
   if (!run.compare_folder.empty()) {
     BP_TRY_ASSIGN(result.comparisons, compare_with_folder(result.outputs, run.compare_folder,

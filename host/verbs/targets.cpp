@@ -6,21 +6,66 @@
 #include "common.hpp"
 
 namespace backplane::cli {
+namespace {
+
+// The options that say what goes where, over the devices that --device left.
+class Assignments {
+ public:
+  Assignments(const Runtime& runtime, const ModelArguments& model, const std::vector<Device*>& devices)
+      : runtime_(runtime), model_(model), devices_(devices) {}
+
+  // `option` is for messages, such as "--pin first=gpu0".
+  Result<uint32_t> device(const std::string& option, const std::string& selector) const {
+    BP_TRY_ASSIGN(Device* const device, runtime_.device(selector));
+    const auto found = std::find(devices_.begin(), devices_.end(), device);
+    if (found == devices_.end())
+      return not_found(cat(option, ": --device ", model_.devices, " leaves ", device->name(), " out"));
+    return static_cast<uint32_t>(found - devices_.begin());
+  }
+
+  Status parse(const std::string& option, const std::string& form, const std::vector<std::string>& arguments,
+               std::vector<std::pair<std::string, uint32_t>>& assignments) const {
+    for (const std::string& argument : arguments) {
+      // Names of nodes and tensors may hold '='; device names do not.
+      const size_t at = argument.rfind('=');
+      if (at == std::string::npos || at == 0)
+        return usage_error(cat(option, " '", argument, "' is not of the form ", form));
+      BP_TRY_ASSIGN(const uint32_t number, device(cat(option, " ", argument), argument.substr(at + 1)));
+      assignments.emplace_back(argument.substr(0, at), number);
+    }
+    return {};
+  }
+
+ private:
+  const Runtime& runtime_;
+  const ModelArguments& model_;
+  const std::vector<Device*>& devices_;
+};
+
+PlacementMode find_mode(const std::string& name) {
+  for (const PlacementMode mode : {PlacementMode::greedy, PlacementMode::cost})
+    if (name == mode_name(mode)) return mode;
+  return PlacementMode::mincomm;  // the parser lets nothing else through
+}
+
+}  // namespace
 
 Result<Targets> select_targets(const Runtime& runtime, const Arguments& arguments) {
   if (runtime.devices().empty()) return no_devices(runtime, arguments.common);
+  const ModelArguments& model = arguments.model;
   Targets targets;
-  BP_TRY_ASSIGN(targets.devices, runtime.select(arguments.model.devices));
-  for (const std::string& pin : arguments.model.pins) {
-    // Node names may hold '='; device names do not.
-    const size_t at = pin.rfind('=');
-    if (at == std::string::npos || at == 0) return usage_error(cat("--pin '", pin, "' is not of the form NODE=DEVICE"));
-    BP_TRY_ASSIGN(Device* const device, runtime.device(pin.substr(at + 1)));
-    const auto found = std::find(targets.devices.begin(), targets.devices.end(), device);
-    if (found == targets.devices.end())
-      return not_found(cat("--pin ", pin, ": --device ", arguments.model.devices, " leaves ", device->name(), " out"));
-    targets.options.pins.emplace_back(pin.substr(0, at), static_cast<uint32_t>(found - targets.devices.begin()));
+  PlanOptions& options = targets.options;
+  BP_TRY_ASSIGN(targets.devices, runtime.select(model.devices));
+  const Assignments assignments(runtime, model, targets.devices);
+  BP_TRY(assignments.parse("--pin", "NODE=DEVICE", model.pins, options.pins));
+  BP_TRY(assignments.parse("--location", "TENSOR=DEVICE", model.locations, options.locations));
+  if (!model.weights_device.empty()) {
+    BP_TRY_ASSIGN(options.weights_device,
+                  assignments.device(cat("--weights ", model.weights_device), model.weights_device));
   }
+  options.mode = find_mode(model.mode);
+  options.reorder_window = model.reorder_window;
+  options.reuse_memory = !model.no_reuse;
   return targets;
 }
 

@@ -1,4 +1,4 @@
-// Targets: the devices that --device names and the nodes that --pin puts on them.
+// Targets: the devices that --device names, and how the other options want the model planned for them.
 #pragma once
 
 #include <vector>
@@ -15,7 +15,8 @@ struct Targets {
   PlanOptions options;
 };
 
-// Errors: not_found for a device that is not there, or that a pin names but --device leaves out; no_devices.
+// Errors: not_found for a device that is not there, or that an option names but --device leaves out; usage_error for an
+// option of another form; no_devices.
 Result<Targets> select_targets(const Runtime& runtime, const Arguments& arguments);
 
 }  // namespace backplane::cli

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "backplane/base/text.hpp"
+#include "scheduler/execution/pool_occupancy.hpp"
 
 namespace backplane {
 namespace {
@@ -206,38 +207,54 @@ class Exporter {
 
   // What is in an arena lives from the begin of the first task that uses it to the end of the last one; ports stay.
   void add_live_bytes() {
-    std::vector<std::map<uint64_t, int64_t>> changes(plan_.pools.size());  // by pool: time -> bytes
+    std::vector<std::vector<Change>> changes(plan_.pools.size());
     for (const auto& [run, tasks] : runs_)
-      for (size_t residence = 0; residence < plan_.residences.size(); ++residence) add_life(tasks, residence, changes);
-    for (size_t pool = 0; pool < changes.size(); ++pool) {
-      const bool arena = plan_.pools[pool].kind == PoolKind::arena;
-      const std::string name = cat("live bytes, pool ", pool, arena ? "" : " (ports)");
-      if (!arena && !events_.empty())
-        add_counter(name, plan_.pools[pool].device, start_ns_, plan_.pools[pool].peak_bytes);
-      int64_t live = 0;
-      for (const auto& [ns, change] : changes[pool]) {
-        live += change;
-        if (change != 0) add_counter(name, plan_.pools[pool].device, ns, static_cast<uint64_t>(live));
-      }
-    }
+      for (uint32_t residence = 0; residence < plan_.residences.size(); ++residence)
+        add_life(tasks, residence, changes);
+    for (uint32_t pool = 0; pool < changes.size(); ++pool)
+      plan_.pools[pool].kind == PoolKind::arena ? add_arena(pool, changes[pool]) : add_ports(pool);
   }
 
   using TasksOfRun = std::map<uint32_t, const TraceEvent*>;
+  struct Change {
+    uint64_t ns;
+    bool begins;  // a residence ends before another begins at the same time
+    uint32_t residence;
+    auto operator<=>(const Change&) const = default;
+  };
 
-  void add_life(const TasksOfRun& tasks, size_t index, std::vector<std::map<uint64_t, int64_t>>& changes) const {
-    const Residence& residence = plan_.residences[index];
-    if (residence.pool == kNone || plan_.pools[residence.pool].kind != PoolKind::arena) return;
+  void add_life(const TasksOfRun& tasks, uint32_t residence, std::vector<std::vector<Change>>& changes) const {
+    const uint32_t pool = plan_.residences[residence].pool;
+    if (pool == kNone || plan_.pools[pool].kind != PoolKind::arena) return;
     uint64_t begin_ns = UINT64_MAX, end_ns = 0;
-    for (const uint32_t user : memory_.users(index)) {
+    for (const uint32_t user : memory_.users(residence)) {
       const auto found = tasks.find(user);
       if (found == tasks.end()) continue;
       begin_ns = std::min(begin_ns, found->second->begin_ns);
       end_ns = std::max(end_ns, found->second->end_ns);
     }
-    const auto bytes = static_cast<int64_t>(plan_.graph->storage(residence.storage).bytes);
-    if (begin_ns > end_ns || bytes == 0) return;
-    changes[residence.pool][begin_ns] += bytes;
-    changes[residence.pool][end_ns] -= bytes;
+    if (begin_ns >= end_ns) return;
+    changes[pool].push_back({begin_ns, true, residence});
+    changes[pool].push_back({end_ns, false, residence});
+  }
+
+  void add_arena(uint32_t pool, std::vector<Change>& changes) {
+    std::ranges::sort(changes);
+    PoolOccupancy occupancy(plan_, pool);
+    uint64_t shown = 0;
+    for (size_t i = 0; i < changes.size(); ++i) {
+      changes[i].begins ? occupancy.add(changes[i].residence) : occupancy.remove(changes[i].residence);
+      const bool last = i + 1 == changes.size() || changes[i + 1].ns != changes[i].ns;
+      if (!last || occupancy.bytes() == shown) continue;
+      shown = occupancy.bytes();
+      add_counter(cat("live bytes, pool ", pool), plan_.pools[pool].device, changes[i].ns, shown);
+    }
+  }
+
+  void add_ports(uint32_t pool) {
+    if (events_.empty()) return;
+    add_counter(cat("live bytes, pool ", pool, " (ports)"), plan_.pools[pool].device, start_ns_,
+                plan_.pools[pool].peak_bytes);
   }
 
   void add_copied_bytes() {

@@ -52,7 +52,7 @@ Status Importer::define_inputs(Scope& scope) {
 
 Status Importer::import_nodes(const GraphDef& graph, Scope& scope) {
   for (const auto& [name, value] : graph.initialisers) {
-    BP_TRY_ASSIGN(const TensorId id, emitter_.constant(value));
+    BP_TRY_ASSIGN(const TensorId id, emitter_.constant(value, name));
     BP_TRY(scope.define(name, id));
   }
   for (const NodeDef& node : graph.nodes) {

@@ -1,11 +1,13 @@
-"""The commands of the guide print what the guide says, but for numbers, and widths that depend on paths."""
+"""The commands of the guides print what the guides say, but for numbers, and widths that depend on paths."""
+import json
 import os
 import re
 import shutil
 import subprocess
 import unittest
 
-from program import DOCS, FIXTURES, PROGRAM, ProgramTest
+import onnx_writer as onnx
+from program import DOCS, FAKE, FIXTURES, PROGRAM, ProgramTest
 
 
 def steps(text):
@@ -23,18 +25,15 @@ def comparable(text):
 
 
 class Guide(ProgramTest):
+    """A root folder of its own, with the program in the search path and a user's home."""
+
     def setUp(self):
         super().setUp()
         self.root = self.folder / "root"
         self.home = self.root / "home/anna"
-        (self.root / "opt/plugins").mkdir(parents=True)
-        (self.root / "bin").mkdir()
+        (self.root / "bin").mkdir(parents=True)
         self.home.mkdir(parents=True)
         os.symlink(PROGRAM, self.root / "bin/backplane")
-        shutil.copy(FIXTURES / "toy.so", self.home)
-        shutil.copy(FIXTURES / "toy_cpu.so", self.home / "other.so")
-        bad = (FIXTURES / "bad.so").read_bytes().replace(b"org.test.toy\0", b"org.test.bad\0")
-        (self.home / "open-segv.so").write_bytes(bad)
 
     def rooted(self, command):
         return command.replace("/opt/", f"{self.root}/opt/")
@@ -49,14 +48,49 @@ class Guide(ProgramTest):
         self.assertEqual((shell.returncode, outputs.pop()), (0, ""))
         return outputs
 
-    def test_plugins(self):
-        expected = list(steps((DOCS / "guide/plugins.md").read_text()))
+    def check(self, guide):
+        expected = list(steps((DOCS / "guide" / guide).read_text()))
         self.assertGreater(len(expected), 10)
         printed = self.run_all([command for command, _ in expected])
         self.assertEqual(len(printed), len(expected))
         for (command, output), real in zip(expected, printed):
             with self.subTest(command):
                 self.assertEqual(comparable(output), comparable(real))
+
+
+class Plugins(Guide):
+    def setUp(self):
+        super().setUp()
+        (self.root / "opt/plugins").mkdir(parents=True)
+        shutil.copy(FIXTURES / "toy.so", self.home)
+        shutil.copy(FIXTURES / "toy_cpu.so", self.home / "other.so")
+        bad = (FIXTURES / "bad.so").read_bytes().replace(b"org.test.toy\0", b"org.test.bad\0")
+        (self.home / "open-segv.so").write_bytes(bad)
+
+    def test(self):
+        self.check("plugins.md")
+
+
+class Scheduler(Guide):
+    FAULTS = {"two": {}, "lose": {"lose_at_call": 3}, "refuse": {"fail_at_call": 1, "fail_code": -3},
+              "full": {"fail_allocate_at": 1, "fail_code": -6}, "hang": {"async": True, "hang_at_call": 1}}
+
+    def setUp(self):
+        super().setUp()
+        for world, faults in self.FAULTS.items():
+            manifest = json.loads((FAKE / "fake-two/fake.json").read_text())
+            manifest["plugin"]["options"].update({"fault_device": 0, **faults})
+            folder = self.root / "opt" / world
+            folder.mkdir(parents=True)
+            (folder / "fake.json").write_text(json.dumps(manifest))
+        nodes = [onnx.node("Relu", ["x"], ["h"], "front"), onnx.node("Mul", ["h", "w"], ["s"], "scale"),
+                 onnx.node("Neg", ["s"], ["n"], "flip"), onnx.node("Add", ["n", "h"], ["y"], "join")]
+        (self.home / "model.onnx").write_bytes(onnx.model(
+            nodes, [onnx.value_info("x", [1, 65536])], [onnx.value_info("y", [1, 65536])],
+            constants=[onnx.tensor("w", (65536,), [0.5] * 65536)]))
+
+    def test(self):
+        self.check("scheduler.md")
 
 
 if __name__ == "__main__":

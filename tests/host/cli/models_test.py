@@ -1,4 +1,5 @@
 """`backplane run` and `backplane plan`: values, files, comparisons, and every bad input."""
+import json
 import unittest
 
 import onnx_writer as onnx
@@ -64,8 +65,71 @@ class Run(Models):
     def test_plan_as_a_table(self):
         outcome = self.run_world("plan", self.model, "--shape", "x=1,2")
         self.assertEqual(outcome.code, OK, str(outcome))
-        for text in ("SPLIT", "POOL", "PEAK", "BOUND", "CAUSE", "relu", "first"):
+        for text in ("SPLIT", "POOL", "PEAK", "BOUND", "CAUSE", "WHY", "relu", "first", "mode mincomm", "arena", "ports"):
             self.assertIn(text, outcome.out)
+
+    def test_plan_says_why(self):
+        first, second = (d["name"] for d in self.run_world("devices", "--json").json())
+        pin = ["--pin", f"first={second}"]
+        table = self.run_world("plan", self.model, "--shape", "x=1,2", *pin)
+        self.assertIn(f"on {second}, where it is pinned", table.out)
+        plan = self.run_world("plan", self.model, "--shape", "x=1,2", "--json", *pin).json()
+        self.assertEqual(plan["nodes"][0]["why"], f"on {second}, where it is pinned")
+        self.assertEqual(plan["order"], [0, 1])
+        self.assertEqual(sum(s["node_count"] for s in plan["splits"]), 2)
+        self.assertEqual(len(plan["tasks"]), len(plan["splits"]) + len(plan["copies"]))
+        for key in ("mode", "residences", "pools", "sequential"):
+            self.assertIn(key, plan)
+
+    def test_modes(self):
+        for mode in ("greedy", "mincomm"):
+            plan = self.run_world("plan", self.model, "--shape", "x=1,2", "--json", "--mode", mode)
+            self.assertEqual(plan.json()["mode"], mode, str(plan))
+            self.assertEqual(self.outputs("--input", "x=[[1, -2]]", "--mode", mode), [-1, 0])
+
+    def test_weights_pull_their_readers(self):
+        model = self.write("add.onnx", onnx.model(
+            [onnx.node("Add", ["x", "w"], ["y"], "sum")], [onnx.value_info("x", [2])], [onnx.value_info("y", [2])],
+            constants=[onnx.tensor("w", (2,), [10, 20])]))
+        for device in (d["name"] for d in self.run_world("devices", "--json").json()):
+            for option in (["--location", f"w={device}"], ["--weights", device]):
+                plan = self.run_world("plan", model, "--json", *option)
+                self.assertEqual(plan.code, OK, str(plan))
+                homes = [r["device"] for r in plan.json()["residences"] if r["tensor"].startswith("w:") and r["home"]]
+                self.assertEqual(homes, [device], str(plan))
+
+    def test_no_reuse_takes_more_memory(self):
+        nodes = [onnx.node("Neg", [f"t{i}"], [f"t{i + 1}"], f"n{i}") for i in range(8)]
+        model = self.write("chain.onnx", onnx.model(nodes, [onnx.value_info("t0", [64])],
+                                                    [onnx.value_info("t8", [64])]))
+
+        def peak(*arguments):
+            plan = self.run_world("plan", model, "--json", *arguments)
+            return sum(p["peak_bytes"] for p in plan.json()["pools"])
+        self.assertGreater(peak("--no-reuse"), peak())
+
+    def test_runs_in_flight(self):
+        arguments = ["run", self.model, "--input", "x=[[1, -2]]", "--repeat", "9", "--pipeline", "3"]
+        outcome = self.run_world(*arguments)
+        self.assertEqual(outcome.code, OK, str(outcome))
+        self.assertRegex(outcome.out, r"pipeline: 3 in flight, [0-9.]+ runs/s")
+        result = self.run_world(*arguments, "--json", "--timeout", "60", "--check-races").json()
+        self.assertEqual((result["runs"], result["in_flight"], result["degraded"]), (9, 3, False))
+        self.assertEqual([(o["min"], o["max"]) for o in result["outputs"]], [(-1, 0)])
+
+    def test_traces(self):
+        second = self.run_world("devices", "--json").json()[1]["name"]
+        file = self.folder / "trace.json"
+        outcome = self.run_world("run", self.model, "--input", "x=[[1, -2]]", "--pin", f"first={second}", "--repeat", "2",
+                                 "--trace", file)
+        self.assertEqual(outcome.code, OK, str(outcome))
+        events = json.loads(file.read_text())["traceEvents"]
+        self.assertEqual([e["args"]["name"] for e in events if e["name"] == "process_name"], ["fake0", "fake1"])
+        plan = self.run_world("plan", self.model, "--shape", "x=1,2", "--pin", f"first={second}", "--json").json()
+        slices = [e for e in events if e["ph"] == "X"]
+        self.assertEqual(len(slices), 3 * len(plan["tasks"]), "the warm-up and two more")
+        self.assertEqual(sum(e["args"]["bytes"] for e in slices if e["cat"] == "copy"), 3 * plan["copy_bytes"])
+        self.assertEqual(len({e["args"]["run"] for e in slices}), 3)
 
 
 class Compare(Models):
@@ -153,7 +217,24 @@ class BadInputs(Models):
         name = self.run_world("devices", "--json").json()[0]["name"]
         self.fails(USAGE, "NODE=DEVICE", arguments=[*good, "--pin", "first"])
         self.fails(MISSING, "gpu7", arguments=[*good, "--pin", "first=gpu7"])
-        self.fails(PROBLEMS, "frist", arguments=[*good, "--pin", f"frist={name}"])
+        self.fails(USAGE, "firs", "did you mean 'first'", arguments=[*good, "--pin", f"firs={name}"])
+
+    def test_places_of_weights(self):
+        good = ["--input", "x=[[1, 2]]"]
+        first, second = (d["name"] for d in self.run_world("devices", "--json").json())
+        self.fails(USAGE, "TENSOR=DEVICE", arguments=[*good, "--location", "w"])
+        self.fails(USAGE, "'w'", arguments=[*good, "--location", f"w={first}"])
+        self.fails(MISSING, "gpu7", arguments=[*good, "--location", "w=gpu7"])
+        self.fails(MISSING, "gpu7", arguments=[*good, "--weights", "gpu7"])
+        for option in (["--weights", second], ["--location", f"w={second}"], ["--pin", f"first={second}"]):
+            self.fails(MISSING, "leaves", second, arguments=[*good, "--device", first, *option])
+
+    def test_numbers_that_make_no_sense(self):
+        good = ["--input", "x=[[1, 2]]"]
+        for option in ("--mode=fast", "--reorder-window=-1", "--pipeline=0", "--pipeline=many", "--timeout=0",
+                       "--timeout=-1", "--timeout=nan", "--timeout=soon", "--trace="):
+            self.fails(USAGE, option.split("=")[0], arguments=[*good, option])
+        self.fails(MISSING, "nowhere", arguments=[*good, "--trace", "/nowhere/trace.json"])
 
 
 if __name__ == "__main__":

@@ -34,8 +34,15 @@ def node(op, inputs, outputs, name=""):
             + _bytes(3, name) + _bytes(4, op))
 
 
-def model(nodes, inputs, outputs, opset=17):
-    graph = (b"".join(_bytes(1, n) for n in nodes) + _bytes(2, "test") + b"".join(_bytes(11, i) for i in inputs)
+def tensor(name, shape, values):
+    """A constant of 32-bit floats."""
+    return (b"".join(_number(1, e) for e in shape) + _number(2, FLOAT) + _bytes(8, name)
+            + _bytes(9, struct.pack(f"<{len(values)}f", *values)))
+
+
+def model(nodes, inputs, outputs, opset=17, constants=()):
+    graph = (b"".join(_bytes(1, n) for n in nodes) + _bytes(2, "test") + b"".join(_bytes(5, c) for c in constants)
+             + b"".join(_bytes(11, i) for i in inputs)
              + b"".join(_bytes(12, o) for o in outputs))
     return _number(1, 8) + _bytes(7, graph) + _bytes(8, _bytes(1, "") + _number(2, opset))
 

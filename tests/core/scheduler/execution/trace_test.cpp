@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "backplane/graph/builder.hpp"
+#include "backplane/scheduler/session.hpp"
 #include "fake_runtime.hpp"
 #include "random_graph.hpp"
 #include "trace_check.hpp"
@@ -65,6 +66,30 @@ TEST(Trace, OfRandomPlansIsSound) {
     EXPECT_FALSE(plan->copies.empty());
     EXPECT_GE(events_of(json, "s").size(), plan->copies.size()) << "each copy is read by some split";
   }
+}
+
+// What sessions fill in themselves: one lane after another, lanes at once, and several runs in flight.
+TEST(Trace, OfRealRunsIsSound) {
+  for (const char* options : {R"({"devices": 3, "supports": "alternate"})",
+                              R"({"devices": 3, "supports": "alternate", "async": true, "max_delay_us": 50})"})
+    for (const uint32_t depth : {1u, 3u}) {
+      FakeRuntime runtime(options);
+      const testing::RandomGraph random = testing::make_random_graph(depth + 5, 40);
+      Trace trace;
+      SessionOptions session_options;
+      session_options.pipeline_depth = depth;
+      const auto session = Session::prepare(*runtime, random.graph, runtime.devices(), session_options).value();
+      for (const auto& [name, value] : random.inputs) ASSERT_TRUE(session->set_input(name, value).ok());
+      RunOptions run_options;
+      run_options.trace = &trace;
+      std::vector<uint64_t> in_flight;
+      for (uint32_t run = 0; run < session->pipeline_depth(); ++run)
+        in_flight.push_back(session->submit(run_options).value());
+      for (const uint64_t run : in_flight) ASSERT_TRUE(session->wait(run).ok());
+      EXPECT_EQ(trace.size(), in_flight.size() * session->plan().tasks.size());
+      EXPECT_EQ(faults_text(trace.to_json(session->plan()), session->plan(), in_flight.size()), "")
+          << options << ' ' << depth;
+    }
 }
 
 // x on d1 -> a (d0) -> b (d1), which is the output: two copies there and back.
