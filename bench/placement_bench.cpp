@@ -47,9 +47,10 @@ void family(benchmark::State& state) {
 BENCHMARK(family)->DenseRange(0, 22)->Unit(benchmark::kMillisecond);
 
 void large_random(benchmark::State& state) {
-  place_and_report(state, testing::make_random_case({.seed = 1, .node_count = 20000, .device_count = 4}));
+  const auto nodes = static_cast<uint32_t>(state.range(0));
+  place_and_report(state, testing::make_random_case({.seed = 1, .node_count = nodes, .device_count = 4}));
 }
-BENCHMARK(large_random)->Unit(benchmark::kMillisecond);
+BENCHMARK(large_random)->Arg(20000)->Arg(200000)->Unit(benchmark::kMillisecond);
 
 // A decoder of about `nodes` nodes; its layers are spread over two devices and the host.
 PlacementCase decoder(int64_t nodes) {
@@ -61,15 +62,29 @@ PlacementCase decoder(int64_t nodes) {
   return testing::make_transformer("decoder", shape);
 }
 
-void place_decoder(benchmark::State& state, PlacementMode mode) {
-  CasePlacer placer(decoder(state.range(0)));
+// The same with all attention on one device and all of the rest on another: the placement changes all over the graph.
+PlacementCase divided_decoder(int64_t nodes) {
+  testing::TransformerShape shape;
+  shape.layers = static_cast<uint32_t>(std::max<int64_t>(nodes / 26, 3));
+  shape.device_count = 3;
+  shape.attention_device.assign(shape.layers, 0);
+  shape.ffn_device.assign(shape.layers, 1);
+  return testing::make_transformer("divided decoder", shape);
+}
+
+void place_decoder(benchmark::State& state, PlacementCase placement_case, PlacementMode mode) {
+  CasePlacer placer(std::move(placement_case));
   for (auto _ : state) benchmark::DoNotOptimize(placer.place_only(mode));
   state.counters["time/node"] = time_each(placer.placement_case().graph->node_count());
 }
-void place_greedy(benchmark::State& state) { place_decoder(state, PlacementMode::greedy); }
-void place_mincomm(benchmark::State& state) { place_decoder(state, PlacementMode::mincomm); }
+void place_greedy(benchmark::State& state) { place_decoder(state, decoder(state.range(0)), PlacementMode::greedy); }
+void place_mincomm(benchmark::State& state) { place_decoder(state, decoder(state.range(0)), PlacementMode::mincomm); }
+void place_divided(benchmark::State& state) {
+  place_decoder(state, divided_decoder(state.range(0)), PlacementMode::mincomm);
+}
 BENCHMARK(place_greedy)->RangeMultiplier(10)->Range(1000, 1000000)->Unit(benchmark::kMillisecond);
 BENCHMARK(place_mincomm)->RangeMultiplier(10)->Range(1000, 1000000)->Unit(benchmark::kMillisecond);
+BENCHMARK(place_divided)->RangeMultiplier(10)->Range(1000, 1000000)->Unit(benchmark::kMillisecond);
 
 std::unique_ptr<Runtime> open_fakes() {
   RuntimeOptions options;

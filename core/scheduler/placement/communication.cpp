@@ -34,11 +34,12 @@ uint64_t Communication::bytes(StorageId storage) {
   if (bytes_[storage] != UINT64_MAX) return bytes_[storage];
   const uint64_t whole = graph_.storage(storage).bytes;
   Region region;
-  for (const NodeId reader : readers(storage)) {
-    for (const TensorId input : graph_.node_inputs(reader))
-      if (input != kNone && graph_.storage_of(input) == storage) region = united(region, region_of(graph_, input));
-    if (region.payload() == whole) break;
-  }
+  for (const NodeId reader : readers(storage))
+    for (const TensorId input : graph_.node_inputs(reader)) {
+      if (input == kNone || graph_.storage_of(input) != storage) continue;
+      if (!graph_.is_view(input)) return bytes_[storage] = whole;
+      region = united(region, region_of(graph_, input));
+    }
   return bytes_[storage] = region.payload();
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "backplane/abi/device.h"
+
 namespace backplane {
 namespace {
 
@@ -58,7 +60,7 @@ OpClass op_class(const Graph& graph, NodeId node) {
   const uint32_t family = graph.node(node).op >> 8;  // ops.def spaces families apart
   if (family == BP_OP_MATMUL >> 8) return reads_blocks(graph, node) ? OpClass::quantised_matmul : OpClass::matmul;
   if (family == BP_OP_COPY >> 8) return OpClass::movement;
-  return op_name(graph.op(node)) == "unknown" ? OpClass::attention : OpClass::elementwise;
+  return graph.node(node).op >= BP_NAMED_BASE ? OpClass::attention : OpClass::elementwise;
 }
 
 uint64_t node_bytes(const Graph& graph, NodeId node) {

@@ -4,17 +4,14 @@
 // Thread safety: const.
 #pragma once
 
-#include <array>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "backplane/graph/graph.hpp"
-#include "backplane/runtime/device.hpp"
+#include "backplane/scheduler/device_costs.hpp"
 
 namespace backplane {
-
-enum class OpClass : uint8_t { matmul, quantised_matmul, convolution, attention, elementwise, movement };
-inline constexpr size_t kOpClassCount = 6;
 
 // Ops that are no op of the set count as attention: anything may be in them.
 OpClass op_class(const Graph& graph, NodeId node);
@@ -24,20 +21,6 @@ uint64_t node_flops(const Graph& graph, NodeId node);
 // Whether the node's work, rather than the way to it, decides what it costs: it must not be moved to a slower device
 // for the sake of copies.
 bool is_heavy(const Graph& graph, NodeId node);
-
-// What is known of one device. The defaults are neither measured nor of any device in particular.
-struct DeviceCosts {
-  bool calibrated = false;
-  int64_t launch_ns = 5'000;                                     // of a node
-  int64_t split_ns = 15'000;                                     // to submit a split and wait for it
-  std::array<int64_t, kOpClassCount> flops_per_us = {};          // by OpClass
-  int64_t bytes_per_us = 0;                                      // of its memory
-  int64_t link_latency_ns = 10'000, link_bytes_per_us = 12'000;  // from and to the host
-
-  bool operator==(const DeviceCosts&) const = default;
-};
-// For a device of a type (BP_DEVICE_*) that nothing else is known of.
-DeviceCosts default_costs(uint32_t device_type);
 
 class CostModel {
  public:

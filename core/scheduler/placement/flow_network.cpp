@@ -68,7 +68,7 @@ bool FlowNetwork::find_levels(int64_t& work) {
 void FlowNetwork::push_from(uint32_t source, int64_t& work) {
   path_.clear();
   uint32_t node = source;
-  while (excess_[source] > 0) {
+  while (excess_[source] > 0 && work > 0) {
     if (excess_[node] < 0) {
       push_along_path(source, node);
       path_.clear();

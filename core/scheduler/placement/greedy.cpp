@@ -128,7 +128,8 @@ class GreedyPlacer {
       best = {.device = device, .cause = constant ? Cause::weight : Cause::location, .because = input};
       if (owner != kNone) best_bytes = std::max(bytes, uint64_t{1});
     }
-    if (best.cause == Cause::weight && best_bytes != 0 && best.device == capability_.last_device())
+    if (best.cause == Cause::weight && best.device == capability_.last_device() &&
+        input_.located[graph_.storage_of(best.because)] == best.device)
       offload(node, best_bytes, best);
     placements_[node] = best;
   }

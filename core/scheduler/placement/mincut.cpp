@@ -9,6 +9,9 @@ namespace backplane {
 namespace {
 
 constexpr int kSweeps = 3;
+// Nodes that one cut may move; the others around them stay where they are meanwhile. Cuts of larger parts would take in
+// all of a long graph for the sake of one place.
+constexpr size_t kMostVariables = 4096;
 
 using Pair = std::pair<uint32_t, uint32_t>;
 
@@ -20,8 +23,8 @@ class Cutter {
         choices_(choices),
         devices_(devices),
         work_(work),
-        node_mark_(graph_.node_count(), 0),
-        storage_mark_(graph_.storage_count(), 0),
+        node_part_(graph_.node_count(), 0),
+        storage_part_(graph_.storage_count(), 0),
         flow_node_(graph_.node_count(), 0) {}
 
   void run() {
@@ -30,11 +33,11 @@ class Cutter {
       collect_seeds();
       for (size_t i = 0; i < seeds_.size() && work_ > 0;) {
         const Pair pair = seeds_[i].first;
-        ++mark_;
+        first_part_ = part_ + 1;
         a_ = pair.first;
         b_ = pair.second;
         for (; i < seeds_.size() && seeds_[i].first == pair && work_ > 0; ++i)
-          if (storage_mark_[seeds_[i].second] != mark_) improve_around(seeds_[i].second);
+          if (storage_part_[seeds_[i].second] < first_part_) improve_around(seeds_[i].second);
       }
       if (!changed_) break;
     }
@@ -74,12 +77,14 @@ class Cutter {
   }
 
   bool is_variable(NodeId node) const {
-    return (devices_[node] == a_ || devices_[node] == b_) && choices_.is_free(node) && choices_.allows(node, a_) &&
-           choices_.allows(node, b_);
+    if (node_part_[node] >= first_part_) return node_part_[node] == part_;
+    return nodes_.size() < kMostVariables && (devices_[node] == a_ || devices_[node] == b_) && choices_.is_free(node) &&
+           choices_.allows(node, a_) && choices_.allows(node, b_);
   }
 
   // Solves the part of the graph around a storage that free nodes hold together.
   void improve_around(StorageId seed) {
+    ++part_;
     flow_.clear();
     nodes_.clear();
     storages_.clear();
@@ -112,15 +117,15 @@ class Cutter {
   }
 
   void reach(StorageId storage) {
-    if (storage_mark_[storage] == mark_ || !communication_.is_copied(storage)) return;
-    storage_mark_[storage] = mark_;
+    if (storage_part_[storage] == part_ || !communication_.is_copied(storage)) return;
+    storage_part_[storage] = part_;
     storages_.push_back(storage);
   }
 
   // The node of the network of a variable; its storages then matter too.
   uint32_t variable(NodeId node) {
-    if (node_mark_[node] == mark_) return flow_node_[node];
-    node_mark_[node] = mark_;
+    if (node_part_[node] == part_) return flow_node_[node];
+    node_part_[node] = part_;
     nodes_.push_back(node);
     for (const auto tensors : {graph_.node_inputs(node), graph_.node_outputs(node)})
       for (const TensorId tensor : tensors)
@@ -212,9 +217,10 @@ class Cutter {
   bool changed_ = false;
   std::vector<Seed> seeds_;
   FlowNetwork flow_;
-  uint32_t mark_ = 0;                   // of the pair that is being looked at
-  std::vector<uint32_t> node_mark_;     // by node: the pair that has made it a variable
-  std::vector<uint32_t> storage_mark_;  // by storage: the pair that has reached it
+  uint32_t part_ = 0;                   // the part of the graph that is being solved
+  uint32_t first_part_ = 0;             // of this pair of devices
+  std::vector<uint32_t> node_part_;     // by node: the last part that has it as a variable
+  std::vector<uint32_t> storage_part_;  // by storage: the last part that has reached it
   std::vector<uint32_t> flow_node_;     // by node
   std::vector<NodeId> nodes_;           // of the part that is being solved
   std::vector<StorageId> storages_;     // of the same

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <optional>
 
+#include "backplane/base/text.hpp"
 #include "scheduler/placement/communication.hpp"
 #include "scheduler/placement/costs.hpp"
 #include "scheduler/placement/greedy.hpp"
@@ -14,13 +15,11 @@
 namespace backplane {
 namespace {
 
-// What the cuts may look at: so much for any graph, and so much more for each node.
+// What the cuts may look at, and once more what explains them: so much for any graph, and so much more for each node.
 constexpr int64_t kWork = int64_t{1} << 22;
 constexpr int64_t kWorkPerNode = 512;
 // With measured costs, a placement must be better by a twentieth to be worth leaving greedy's.
 constexpr int64_t kCostShare = 20;
-// Why a node was moved is looked for only where its storages have no more readers than this.
-constexpr size_t kExplainedReaders = 256;
 
 // What a placement and an order come to.
 struct Outcome {
@@ -29,68 +28,64 @@ struct Outcome {
   int64_t ns = 0;
 };
 
+Outcome outcome_of(const PlacementInput& input, const CostModel& costs, const std::vector<Placement>& placements,
+                   const std::vector<NodeId>& order) {
+  const SplitResult cut = split_graph({input.graph, input.capability, input.options, input.located, placements, order});
+  Outcome outcome{cut.splits.size(), cut.copies.size(), cut.copy_bytes(), 0};
+  for (const Split& split : cut.splits) outcome.ns += costs.split_ns(split.device);
+  for (const PlannedCopy& copy : cut.copies) outcome.ns += costs.copy_ns(copy.bytes(), copy.from, copy.to);
+  if (costs.nodes_cost())
+    for (NodeId node = 0; node < input.graph.node_count(); ++node)
+      outcome.ns += costs.node_ns(input.graph, node, placements[node].device);
+  return outcome;
+}
+
 class Improver {
  public:
-  Improver(const PlacementInput& input, const CostModel& costs, PlacementResult& result)
+  // `greedy` is the outcome of `result`, which is replaced by a better one.
+  Improver(const PlacementInput& input, const CostModel& costs, const Outcome& greedy, PlacementResult& result)
       : input_(input),
         graph_(input.graph),
         costs_(costs),
         communication_(input, costs),
         choices_(input, result.placements, costs.nodes_cost()),
+        greedy_(greedy),
         result_(result) {}
 
   void improve() {
-    const Outcome greedy = outcome(result_.placements, result_.order);
-    if (!costs_.nodes_cost() && greedy.copies == 0 && greedy.splits <= devices_used()) return;
     std::vector<uint32_t> devices(graph_.node_count());
     std::ranges::transform(result_.placements, devices.begin(), &Placement::device);
     const std::vector<uint32_t> before = devices;
-    int64_t work = kWork + kWorkPerNode * int64_t{graph_.node_count()};
+    int64_t work = total_work();
     if (choices_.free_count() != 0) improve_by_cuts(communication_, choices_, devices, work);
     const std::vector<Placement> moved = devices == before ? result_.placements : with_devices(devices);
-    if (devices != before && (accept_reordered(moved, devices, greedy) || accept(moved, result_.order, greedy)))
+    if (devices != before && (accept_reordered(moved, devices) || accept(moved, result_.order)))
       return explain_moves(before, devices);
-    accept_reordered(result_.placements, before, greedy);
+    accept_reordered(result_.placements, before);
   }
 
  private:
-  Outcome outcome(const std::vector<Placement>& placements, const std::vector<NodeId>& order) const {
-    const SplitResult cut = split_graph({graph_, input_.capability, input_.options, input_.located, placements, order});
-    Outcome outcome{cut.splits.size(), cut.copies.size(), cut.copy_bytes(), 0};
-    for (const Split& split : cut.splits) outcome.ns += costs_.split_ns(split.device);
-    for (const PlannedCopy& copy : cut.copies) outcome.ns += costs_.copy_ns(copy.bytes(), copy.from, copy.to);
-    if (costs_.nodes_cost())
-      for (NodeId node = 0; node < graph_.node_count(); ++node)
-        outcome.ns += costs_.node_ns(graph_, node, placements[node].device);
-    return outcome;
+  bool is_better(const Outcome& outcome) const {
+    if (costs_.nodes_cost()) return outcome.ns <= greedy_.ns - greedy_.ns / kCostShare && outcome.ns < greedy_.ns;
+    return outcome.splits <= greedy_.splits && outcome.copies <= greedy_.copies && outcome.bytes <= greedy_.bytes &&
+           outcome.ns < greedy_.ns;
   }
 
-  size_t devices_used() const {
-    std::vector<bool> used(input_.capability.device_count());
-    for (const Placement& placement : result_.placements) used[placement.device] = true;
-    return static_cast<size_t>(std::ranges::count(used, true));
-  }
-
-  bool is_better(const Outcome& outcome, const Outcome& than) const {
-    if (costs_.nodes_cost()) return outcome.ns <= than.ns - than.ns / kCostShare && outcome.ns < than.ns;
-    return outcome.splits <= than.splits && outcome.copies <= than.copies && outcome.bytes <= than.bytes &&
-           outcome.ns < than.ns;
-  }
-
-  bool accept(const std::vector<Placement>& placements, const std::vector<NodeId>& order, const Outcome& than) {
-    if (!is_better(outcome(placements, order), than)) return false;
+  bool accept(const std::vector<Placement>& placements, const std::vector<NodeId>& order) {
+    if (!is_better(outcome_of(input_, costs_, placements, order))) return false;
     result_ = {placements, order};
     return true;
   }
 
   // With the nodes in a better order, if there is one.
-  bool accept_reordered(const std::vector<Placement>& placements, const std::vector<uint32_t>& devices,
-                        const Outcome& than) {
+  bool accept_reordered(const std::vector<Placement>& placements, const std::vector<uint32_t>& devices) {
+    const uint32_t device_count = input_.capability.device_count();
     if (!input_.options.cuts.empty()) return false;  // somebody watches the nodes in the order of the list
+    if (count_runs(result_.order, devices) <= least_runs(graph_, devices, device_count)) return false;
     if (!dependencies_) dependencies_.emplace(graph_);
     const std::vector<NodeId> order =
-        reorder(graph_, *dependencies_, devices, input_.capability.device_count(), input_.options.reorder_window);
-    return order != result_.order && accept(placements, order, than);
+        reorder(graph_, *dependencies_, devices, device_count, input_.options.reorder_window);
+    return order != result_.order && accept(placements, order);
   }
 
   std::vector<Placement> with_devices(const std::vector<uint32_t>& devices) const {
@@ -104,12 +99,17 @@ class Improver {
   }
 
   void explain_moves(const std::vector<uint32_t>& before, std::vector<uint32_t>& devices) {
+    int64_t work = total_work();
     for (NodeId node = 0; node < devices.size(); ++node) {
-      if (devices[node] == before[node] || reader_count(node) > kExplainedReaders) continue;
+      if (devices[node] == before[node]) continue;
+      work -= reader_count(node) * input_.capability.device_count();
+      if (work <= 0) return;
       result_.placements[node].because = nearest_neighbour(node, devices);
       find_runner_up(node, devices);
     }
   }
+
+  int64_t total_work() const { return kWork + kWorkPerNode * int64_t{graph_.node_count()}; }
 
   template <class Visit>
   void for_each_storage(NodeId node, const Visit& visit) const {
@@ -118,9 +118,10 @@ class Improver {
         if (tensor != kNone && communication_.is_copied(graph_.storage_of(tensor))) visit(graph_.storage_of(tensor));
   }
 
-  size_t reader_count(NodeId node) const {
-    size_t count = 0;
-    for_each_storage(node, [&](StorageId storage) { count += communication_.readers(storage).size(); });
+  int64_t reader_count(NodeId node) const {
+    int64_t count = 1;
+    for_each_storage(node,
+                     [&](StorageId storage) { count += static_cast<int64_t>(communication_.readers(storage).size()); });
     return count;
   }
 
@@ -165,9 +166,16 @@ class Improver {
   const CostModel& costs_;
   Communication communication_;
   const Choices choices_;
+  const Outcome greedy_;
   std::optional<Dependencies> dependencies_;
   PlacementResult& result_;
 };
+
+size_t devices_used(const PlacementInput& input, const std::vector<Placement>& placements) {
+  std::vector<bool> used(input.capability.device_count());
+  for (const Placement& placement : placements) used[placement.device] = true;
+  return static_cast<size_t>(std::ranges::count(used, true));
+}
 
 // Whether there is anything to improve that is not the user's will.
 bool is_worth_improving(const PlacementInput& input, const std::vector<Placement>& placements) {
@@ -178,6 +186,18 @@ bool is_worth_improving(const PlacementInput& input, const std::vector<Placement
   return usable > 1 && static_cast<size_t>(pins) * 2 <= placements.size();
 }
 
+Result<CostModel> cost_model(const PlacementInput& input) {
+  std::vector<DeviceCosts> costs = input.options.device_costs;
+  if (input.options.mode != PlacementMode::cost) return CostModel::communication(input.capability.device_count());
+  if (!costs.empty() && costs.size() != input.devices.size())
+    return invalid_argument(
+        cat("device_costs has figures of ", costs.size(), " devices, and there are ", input.devices.size()),
+        "plan.device-costs");
+  if (costs.empty())
+    for (const Device* device : input.devices) costs.push_back(default_costs(device->type()));
+  return CostModel(std::move(costs));
+}
+
 }  // namespace
 
 Result<PlacementResult> place(const PlacementInput& input) {
@@ -186,8 +206,10 @@ Result<PlacementResult> place(const PlacementInput& input) {
   result.order.resize(input.graph.node_count());
   std::iota(result.order.begin(), result.order.end(), 0u);
   if (input.options.mode == PlacementMode::greedy || !is_worth_improving(input, result.placements)) return result;
-  const CostModel costs = CostModel::communication(input.capability.device_count());
-  Improver(input, costs, result).improve();
+  BP_TRY_ASSIGN(const CostModel costs, cost_model(input));
+  const Outcome greedy = outcome_of(input, costs, result.placements, result.order);
+  const bool is_best = greedy.copies == 0 && greedy.splits <= devices_used(input, result.placements);
+  if (costs.nodes_cost() || !is_best) Improver(input, costs, greedy, result).improve();
   return result;
 }
 

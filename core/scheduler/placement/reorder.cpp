@@ -102,9 +102,7 @@ class Reorderer {
     best_.resize(devices.size());
     std::iota(best_.begin(), best_.end(), 0u);
     best_runs_ = count_runs(best_, devices_);
-    std::vector<bool> used(device_count);
-    for (const uint32_t device : devices) used[device] = true;
-    least_runs_ = static_cast<uint32_t>(std::ranges::count(used, true));
+    least_runs_ = least_runs(graph, devices, device_count);
   }
 
   std::vector<NodeId> run(uint32_t window) {
@@ -150,7 +148,7 @@ class Reorderer {
   const uint32_t device_count_;
   std::vector<NodeId> best_;
   uint32_t best_runs_ = 0;
-  uint32_t least_runs_ = 0;       // one for each device
+  uint32_t least_runs_ = 0;
   std::optional<uint64_t> peak_;  // of the list
   bool too_much_memory_ = false;  // an order was better, but for its peak
 };
@@ -161,6 +159,22 @@ uint32_t count_runs(std::span<const NodeId> order, std::span<const uint32_t> dev
   uint32_t runs = order.empty() ? 0 : 1;
   for (size_t i = 1; i < order.size(); ++i) runs += devices[order[i]] != devices[order[i - 1]];
   return runs;
+}
+
+uint32_t least_runs(const Graph& graph, std::span<const uint32_t> devices, uint32_t device_count) {
+  std::vector<bool> used(device_count);
+  std::vector<uint32_t> runs(devices.size());  // by node: on the longest way to it
+  uint32_t longest = 0;
+  for (NodeId node = 0; node < devices.size(); ++node) {
+    used[devices[node]] = true;
+    runs[node] = 1;
+    for (const TensorId input : graph.node_inputs(node)) {
+      const NodeId writer = input == kNone ? kNone : graph.storage(graph.storage_of(input)).writer;
+      if (writer != kNone) runs[node] = std::max(runs[node], runs[writer] + (devices[writer] != devices[node]));
+    }
+    longest = std::max(longest, runs[node]);
+  }
+  return std::max(longest, static_cast<uint32_t>(std::ranges::count(used, true)));
 }
 
 uint64_t peak_bytes(const Graph& graph, std::span<const NodeId> order) {

@@ -15,6 +15,10 @@ namespace backplane {
 // Changes of device in a list, plus one; 0 for an empty list.
 uint32_t count_runs(std::span<const NodeId> order, std::span<const uint32_t> devices);
 
+// What every order of the nodes has at least: a run for each device, and for each change of device on the longest way
+// from result to result.
+uint32_t least_runs(const Graph& graph, std::span<const uint32_t> devices, uint32_t device_count);
+
 // The bytes of written storages that are alive at once, at most, if nodes run in this order.
 uint64_t peak_bytes(const Graph& graph, std::span<const NodeId> order);
 

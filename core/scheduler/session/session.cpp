@@ -25,6 +25,8 @@ Result<std::unique_ptr<Session>> Session::prepare(Runtime& runtime, std::shared_
   if (std::ranges::find(devices, nullptr) != devices.end()) return invalid_argument("prepare: a device is null");
   if (options.pipeline_depth == 0) return invalid_argument("prepare: pipeline_depth is 0; at least 1 is wanted");
   if (devices.empty()) devices = runtime.devices();
+  if (options.plan.mode == PlacementMode::cost && options.plan.device_costs.empty())
+    options.plan.device_costs = calibrate(runtime, devices);
   std::unique_ptr<Session> session(new Session);
   session->state_ = std::make_unique<State>(runtime, std::move(devices), std::move(options));
   BP_TRY(session->use(std::move(graph)));

@@ -16,6 +16,7 @@
 #include "backplane/base/status.hpp"
 #include "backplane/graph/graph.hpp"
 #include "backplane/runtime/device.hpp"
+#include "backplane/scheduler/device_costs.hpp"
 
 namespace backplane {
 
@@ -123,8 +124,13 @@ struct PlanOptions {
   uint64_t offload_ratio = UINT64_MAX;
   // Weights that are copied to a split anew for each run may take this many bytes at a time; more cut the split.
   uint64_t staging_bytes = uint64_t{256} << 20;
-  // How far from its place in the list a node may be moved to join others of its device; 0 = not at all.
+  // Nodes are moved within the list to join others of their device, as far as that takes no more than 1.05 times the
+  // memory; where it would, they are only looked for among so many nodes after the first that has not run. 0 = nodes
+  // stay in the order of the list.
   uint32_t reorder_window = 64;
+  // Mode cost: by device, what calibrate() has found; empty = guesses by the types of the devices, and a Session
+  // calibrates them first.
+  std::vector<DeviceCosts> device_costs;
   // Gives every tensor memory of its own: to find out whether a fault is one of memory reuse.
   bool reuse_memory = true;
   // Several runs may be in flight at once: fills in Plan::carried_waits.

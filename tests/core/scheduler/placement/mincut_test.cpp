@@ -157,6 +157,15 @@ TEST(Mincut, NeverCostsMoreOnManyDevicesAndHeavyNodesOnlyMoveUp) {
   }
 }
 
+// More free nodes than one cut takes in.
+TEST(Mincut, LargeGraphsAreImprovedPartByPart) {
+  const auto random = make_random_case({.seed = 1, .node_count = 9000, .device_count = 3, .fixed_percent = 5});
+  const Capability capability = random.capability();
+  const CostModel costs = CostModel::communication(3);
+  Solved solved(random, capability, costs);
+  EXPECT_LT(solved.cost(solved.devices), solved.cost(devices_of(solved.greedy)) / 2);
+}
+
 TEST(Mincut, KeepsWhatItHasWhenTheWorkIsUsedUp) {
   const auto random = make_random_case({.seed = 5, .node_count = 300, .device_count = 3});
   const Capability capability = random.capability();
