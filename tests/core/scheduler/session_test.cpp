@@ -65,7 +65,7 @@ INSTANTIATE_TEST_SUITE_P(Session, Worlds,
                                            R"({"devices": 3, "supports": "alternate", "memory": "host"})",
                                            R"({"devices": 2, "supports": "alternate", "programs": false})",
                                            R"({"devices": 2, "supports": "alternate", "alignment": 4096})",
-                                           R"({"devices": 2, "supports": "alternate", "max_buffer_bytes": 4096})",
+                                           R"({"devices": 2, "supports": "alternate", "max_buffer_bytes": 16384})",
                                            R"({"devices": 2, "supports": "alternate", "async": true,
                                                "seed": 3, "max_delay_us": 50})"));
 

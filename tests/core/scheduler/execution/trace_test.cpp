@@ -9,8 +9,8 @@
 #include <iterator>
 #include <thread>
 
-#include "../fake_runtime.hpp"
-#include "../random_graph.hpp"
+#include "fake_runtime.hpp"
+#include "random_graph.hpp"
 #include "backplane/graph/builder.hpp"
 #include "trace_check.hpp"
 

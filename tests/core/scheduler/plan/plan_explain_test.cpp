@@ -2,8 +2,8 @@
 
 #include <set>
 
-#include "../fake_runtime.hpp"
-#include "../random_graph.hpp"
+#include "fake_runtime.hpp"
+#include "random_graph.hpp"
 #include "backplane/graph/builder.hpp"
 #include "backplane/scheduler/plan.hpp"
 

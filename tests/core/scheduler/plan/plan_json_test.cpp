@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "../fake_runtime.hpp"
-#include "../random_graph.hpp"
+#include "fake_runtime.hpp"
+#include "random_graph.hpp"
 #include "backplane/base/json.hpp"
 #include "backplane/scheduler/plan.hpp"
 
