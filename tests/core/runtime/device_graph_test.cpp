@@ -68,7 +68,10 @@ TEST(DeviceGraph, CopiesEveryValueToAnotherDevice) {
 TEST(DeviceGraph, RunsNodesOneByOneInChunkedMemory) {
   for (uint64_t seed = 1; seed <= 20; ++seed) {
     const testing::RandomGraph random = testing::make_random_graph(seed, 30);
-    FakeRuntime runtime(R"({"devices": 2, "max_buffer_bytes": 2048})");
+    uint64_t largest = 64;  // chunks are no larger than they must be
+    for (StorageId storage = 0; storage < random.graph->storage_count(); ++storage)
+      largest = std::max(largest, (random.graph->storage(storage).bytes + 63) / 64 * 64);
+    FakeRuntime runtime(R"({"devices": 2, "max_buffer_bytes": )" + std::to_string(largest) + "}");
     const DeviceGraph whole = DeviceGraph::make(random.graph, *runtime.devices()[0]).value();
     const DeviceGraph parts = DeviceGraph::make(random.graph, *runtime.devices()[1]).value();
     for (const DeviceGraph* made : {&whole, &parts})
