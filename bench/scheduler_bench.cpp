@@ -9,9 +9,10 @@
 namespace backplane {
 namespace {
 
-std::unique_ptr<Runtime> open_fakes() {
+// Opens two fake devices; those of fake-null do nothing at all, so that what is left of a run is the scheduler.
+std::unique_ptr<Runtime> open_fakes(const char* folder = FAKE_FOLDER) {
   RuntimeOptions options;
-  options.plugin_paths = {FAKE_FOLDER};
+  options.plugin_paths = {folder};
   options.search_system = false;
   options.worker_count = 1;
   return Runtime::open(std::move(options)).value();
@@ -59,9 +60,21 @@ void query_nodes(benchmark::State& state) {
 }
 BENCHMARK(query_nodes)->RangeMultiplier(10)->Range(1000, 1000000)->Unit(benchmark::kMillisecond);
 
-// Nodes pinned to two devices in turn: every node is a split with a copy before it.
-void run_splits(benchmark::State& state) {
-  const auto runtime = open_fakes();
+// A graph of a structure that is in the plan cache, but another object: compared in full.
+void plan_again(benchmark::State& state) {
+  const auto runtime = open_fakes(NULL_FOLDER);
+  const auto graph = make_graph(state.range(0)), equal = make_graph(state.range(0));
+  const auto session = Session::prepare(*runtime, graph).value();
+  bool turn = false;
+  for (auto _ : state)
+    if (!session->use((turn = !turn) ? equal : graph).ok()) std::abort();
+  state.counters["time/node"] = time_each(state.range(0));
+}
+BENCHMARK(plan_again)->RangeMultiplier(10)->Range(1000, 1000000)->Unit(benchmark::kMicrosecond);
+
+// Nodes pinned to two devices in turn: every node is a split, with a copy before it unless the memory is shared.
+void run_pinned(benchmark::State& state, const char* folder) {
+  const auto runtime = open_fakes(folder);
   const auto graph = make_graph(state.range(0));
   PlanOptions options;
   for (NodeId node = 0; node < graph->node_count(); ++node) options.pins.emplace_back(std::to_string(node), node % 2);
@@ -70,8 +83,15 @@ void run_splits(benchmark::State& state) {
   for (auto _ : state)
     if (!session->run().ok()) std::abort();
   state.counters["time/split"] = time_each(static_cast<int64_t>(session->plan().splits.size()));
+  state.counters["copies/split"] =
+      static_cast<double>(session->plan().copies.size()) / static_cast<double>(session->plan().splits.size());
 }
-BENCHMARK(run_splits)->Arg(64)->Arg(1024);
+
+void run_splits(benchmark::State& state) { run_pinned(state, NULL_FOLDER); }
+BENCHMARK(run_splits)->Arg(64)->Arg(1024)->Arg(16384);
+
+void run_splits_and_copies(benchmark::State& state) { run_pinned(state, FAKE_FOLDER); }
+BENCHMARK(run_splits_and_copies)->Arg(64)->Arg(1024);
 
 }  // namespace
 }  // namespace backplane

@@ -110,7 +110,9 @@ bp_code code_to_abi(Code code) {
   return BP_E_UNKNOWN;
 }
 
-AbiError::AbiError() : error_{}, text_{} {
+// The text is not cleared as a whole: this is made for every call of a plugin.
+AbiError::AbiError() : error_{} {
+  text_[0] = '\0';
   error_.size = sizeof error_;
   error_.message = text_;
   error_.message_cap = sizeof text_;

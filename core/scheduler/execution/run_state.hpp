@@ -41,7 +41,7 @@ class RunState {
     number_ = number;
     id_ = id;
     trace_ = options.trace;
-    begun_ = Clock::now();
+    begun_ = ended_ = Clock::now();
     status_ = {};
     setback_ = {};
     lanes_left_ = lanes;
@@ -93,13 +93,15 @@ class RunState {
 
   void lane_done() {
     const std::lock_guard lock(mutex_);
-    if (--lanes_left_ == 0) all_done_.notify_all();
+    if (--lanes_left_ != 0) return;
+    ended_ = Clock::now();
+    all_done_.notify_all();
   }
-  // Waits until all lanes have issued all of the run; false at the deadline.
+  // Waits until all lanes have issued all of the run; false if that is not so by the deadline, also if it is so now.
   bool await_lanes(Clock::time_point deadline) {
     std::unique_lock lock(mutex_);
     const auto done = [this] { return lanes_left_ == 0; };
-    if (deadline != Clock::time_point::max()) return all_done_.wait_until(lock, deadline, done);
+    if (deadline != Clock::time_point::max()) return all_done_.wait_until(lock, deadline, done) && ended_ <= deadline;
     all_done_.wait(lock, done);
     return true;
   }
@@ -109,7 +111,7 @@ class RunState {
   uint64_t number_ = 0;
   bp_run_id id_ = 0;
   Trace* trace_ = nullptr;
-  Clock::time_point begun_;
+  Clock::time_point begun_, ended_;
   std::atomic<bool> stopped_{false}, state_written_{false};
   mutable std::mutex mutex_;
   std::condition_variable all_done_;

@@ -218,14 +218,14 @@ Status Session::State::wait(uint64_t run) {
         "session.run-number");
   const Flight flight = flights_.front();
   if (flight.aborted) {
-    flights_.pop_front();
+    flights_.erase(flights_.begin());
     return {Code::aborted, "a run before this one failed while it was in flight", "session.aborted"};
   }
   Setback setback;
   Status status = finish(flight.number, flight.options, &setback);
   for (int tries = 0; !status.ok() && setback.kind != Setback::Kind::none && tries < kMostTries; ++tries)
     status = recover(flight.options, status, &setback);
-  flights_.pop_front();
+  flights_.erase(flights_.begin());
   if (flights_.empty()) set_active(nullptr);
   return status;
 }

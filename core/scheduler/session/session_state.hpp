@@ -3,7 +3,6 @@
 // Thread safety: serialised by the caller, but for cancel.
 #pragma once
 
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -88,7 +87,7 @@ struct Session::State {
   Executor* active_ = nullptr;  // has runs in flight
   bool cancelled_ = false;      // since the last submission
   InputValues inputs_;
-  std::deque<Flight> flights_;  // oldest first
+  std::vector<Flight> flights_;  // oldest first; a few
   uint64_t next_run_ = 1;
   std::vector<uint32_t> lost_;                       // devices
   std::set<std::pair<uint64_t, uint32_t>> refused_;  // (structure of a node, device)

@@ -101,6 +101,15 @@ TEST(Timeout, ASlowRunIsCancelledAndTheNextOneWorks) {
   EXPECT_EQ(first_of(session->output("y")), 400);
 }
 
+TEST(Timeout, HoldsForDevicesThatBlockToo) {
+  FakeRuntime runtime(R"({"devices": 1})");
+  const auto session = Session::prepare(*runtime, adding_chain(200)).value();
+  ASSERT_TRUE(session->set_input("x", small_value(0)).ok());
+  EXPECT_EQ(session->run({.timeout_ns = 1}).code(), Code::deadline_exceeded);
+  ASSERT_TRUE(session->run().ok());
+  EXPECT_EQ(first_of(session->output("y")), 200);
+}
+
 TEST(Cancel, EndsAllRunsInFlight) {
   FakeRuntime runtime(R"({"devices": 2, "async": true, "seed": 4, "max_delay_us": 2000})");
   SessionOptions options(in_turn(200, 2));
