@@ -8,7 +8,7 @@ namespace backplane::testing {
 
 const std::vector<GraphFamily>& all_families() {
   static const std::vector<GraphFamily> families = [] {
-    std::vector<GraphFamily> all{{"random", make_random_graph}};
+    std::vector<GraphFamily> all{{"random", make_random_graph}, {"stateful", make_stateful_graph}};
     for (const auto* more : {&network_families(), &adversarial_families()})
       all.insert(all.end(), more->begin(), more->end());
     return all;

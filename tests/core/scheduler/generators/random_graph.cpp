@@ -7,14 +7,14 @@ namespace {
 
 class Maker {
  public:
-  Maker(uint64_t seed, int node_count) : make_(seed), node_count_(node_count) {
+  Maker(uint64_t seed, int node_count, bool states) : make_(seed), node_count_(node_count) {
     window_ = make_.pick_log(1, 64);
     long_edge_percent_ = static_cast<int>(make_.pick(0, 30));
     view_percent_ = static_cast<int>(make_.pick(0, 60));
     max_extent_ = make_.pick_log(1, 48);
     zero_sizes_ = make_.chance(10);
     heavy_ops_ = make_.chance(50);
-    state_count_ = make_.chance(40) ? make_.pick(1, 3) : 0;
+    state_count_ = states ? make_.pick(1, 3) : 0;
   }
 
   GeneratedGraph make() {
@@ -184,6 +184,8 @@ class Maker {
 
 }  // namespace
 
-RandomGraph make_random_graph(uint64_t seed, int node_count) { return Maker(seed, node_count).make(); }
+RandomGraph make_random_graph(uint64_t seed, int node_count) { return Maker(seed, node_count, false).make(); }
+
+RandomGraph make_stateful_graph(uint64_t seed, int node_count) { return Maker(seed, node_count, true).make(); }
 
 }  // namespace backplane::testing

@@ -97,8 +97,9 @@ class Comparer {
            std::ranges::find(plan_.homes, device) != plan_.homes.end() || question_.options.weights_device == device;
   }
 
-  // 37. The last device stays: inputs live there.
+  // 37, of greedy plans: others begin with one, which may use the device. The last device stays: inputs live there.
   std::string without_unused() {
+    if (plan_.mode != PlacementMode::greedy) return "";
     std::vector<Device*> fewer = question_.devices;
     uint32_t unused = 0;
     while (unused + 1 < fewer.size() && is_used(unused)) ++unused;
