@@ -155,7 +155,7 @@ TEST_P(Faults, CancellingAtEachNodeLeavesTheSessionUsable) {
 INSTANTIATE_TEST_SUITE_P(Property, Faults, ::testing::ValuesIn(kWorlds));
 
 TEST(Hang, ADeviceThatHangsIsLeftBehindInTime) {
-  FakeRuntime runtime(R"({"devices": 2, "supports": "alternate", "async": true, "hang_at_call": 2})");
+  FakeRuntime runtime(R"({"devices": 2, "supports": "alternate", "async": true, "0-hang_at_call": 2})");
   Oracle oracle;
   const GeneratedGraph generated = stateless(3);
   std::string fault;
