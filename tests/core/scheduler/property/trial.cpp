@@ -47,7 +47,7 @@ PlanOptions make_plan_options(uint64_t seed, const Graph& graph, const std::vect
   options.reuse_memory = !chance(10);
   options.pipelined = chance(20);
   options.soft_weights = chance(50);
-  if (chance(20)) options.offload_ratio = random() % 4;
+  if (chance(40)) options.offload_ratio = random() % 3;
   if (chance(20)) options.staging_bytes = random() % 4096;
   if (chance(30)) options.weights_device = static_cast<uint32_t>(random() % devices.size());
   if (chance(30))
