@@ -88,7 +88,7 @@ class Checker {
     return "";
   }
 
-  // 5: a reader of a located weight runs where the weight is if it can; an upgrade needs memory in common.
+  // 5: a reader of a located weight runs there if that device can, or on one that reads the weight where it is.
   std::string check_weights() {
     const uint32_t located = options_.weights_device;
     if (plan_.mode != PlacementMode::greedy || located == kNone || options_.soft_weights ||
@@ -105,8 +105,8 @@ class Checker {
           std::ranges::any_of(graph_.node_outputs(node), is_state))
         continue;
       const Placement& placement = plan_.placements[node];
-      if (placement.device != located && placement.cause != Cause::upgrade)
-        return cat("5: node ", node, " reads a weight on device ", located, " and is on ", placement.device);
+      if ((access(placement.device, located) & BP_ACCESS_READ_IN_PLACE) == 0)
+        return cat("5: node ", node, " reads a weight on device ", located, ", but ", plan_.explain(node));
     }
     return "";
   }
