@@ -46,16 +46,16 @@ typedef struct bp_fake_counters {
 typedef struct bp_ext_fake {
   bp_table_head head;
   /* Fills in the figures. [any] */
-  void(BP_CALL *counters)(bp_device *device, bp_fake_counters *counters);
+  void(BP_CALL* counters)(bp_device* device, bp_fake_counters* counters);
   /* Sets all but the live figures to zero. [any] */
-  void(BP_CALL *reset)(bp_device *device);
+  void(BP_CALL* reset)(bp_device* device);
   /* Makes the `ahead`-th call of a kind from now, from 1, return `code`; BP_E_DEVICE_LOST loses the device. 0 takes
    * all faults back, those of the options too. [any] */
-  void(BP_CALL *set_fault)(bp_device *device, uint32_t kind, uint64_t ahead, bp_code code);
+  void(BP_CALL* set_fault)(bp_device* device, uint32_t kind, uint64_t ahead, bp_code code);
   /* Returns how often work that touched the same bytes, and did not only read them, ran at the same time on any
    * devices of this plugin, and copies the text of the first such conflict, cut to fit. 0 without the option
    * "detect_conflicts". [any] */
-  uint64_t(BP_CALL *conflicts)(bp_device *device, char *text, uint64_t text_cap);
+  uint64_t(BP_CALL* conflicts)(bp_device* device, char* text, uint64_t text_cap);
 } bp_ext_fake;
 
 #ifdef __cplusplus

@@ -86,6 +86,7 @@ class Comparer {
   // Plans for other devices, with the options renumbered.
   Planned plan_for(const std::vector<Device*>& devices, const Renumber& number) {
     PlanOptions options = question_.options;
+    if (!options.device_costs.empty()) options.device_costs = default_costs_of(devices);
     if (options.weights_device != kNone) options.weights_device = number(options.weights_device);
     for (auto& [name, device] : options.pins) device = number(device);
     return make_plan(plan_.graph, devices, options);
@@ -123,6 +124,12 @@ class Comparer {
 };
 
 }  // namespace
+
+std::vector<DeviceCosts> default_costs_of(const std::vector<Device*>& devices) {
+  std::vector<DeviceCosts> costs;
+  for (const Device* device : devices) costs.push_back(default_costs(device->type()));
+  return costs;
+}
 
 std::string compare_plans(const Plan& plan, const PlanQuestion& question) { return Comparer(plan, question).compare(); }
 

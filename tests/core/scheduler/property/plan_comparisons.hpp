@@ -17,6 +17,9 @@ struct PlanQuestion {
   bool compare_text;                     // the plans' JSON too: slow
 };
 
+// What mode cost is told: guesses, so that plans are the same on every machine.
+std::vector<DeviceCosts> default_costs_of(const std::vector<Device*>& devices);
+
 // Makes other plans for the graph of `plan`, which answers the question, and compares. Returns the first difference
 // that must not be, or an empty text.
 std::string compare_plans(const Plan& plan, const PlanQuestion& question);

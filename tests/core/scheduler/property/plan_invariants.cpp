@@ -34,9 +34,9 @@ class Checker {
   }
 
   std::string check() {
-    for (const auto check :
-         {&Checker::check_splits, &Checker::check_devices, &Checker::check_pins, &Checker::check_order,
-          &Checker::check_operands, &Checker::check_copies, &Checker::check_memory, &Checker::check_tasks})
+    for (const auto check : {&Checker::check_splits, &Checker::check_devices, &Checker::check_pins,
+                             &Checker::check_weights, &Checker::check_order, &Checker::check_operands,
+                             &Checker::check_copies, &Checker::check_memory, &Checker::check_tasks})
       if (std::string fault = (this->*check)(); !fault.empty()) return fault;
     return "";
   }
@@ -85,6 +85,29 @@ class Checker {
       for (NodeId node = 0; node < graph_.node_count(); ++node)
         if ((name == graph_.node_name(node) || name == std::to_string(node)) && plan_.placements[node].device != device)
           return cat("4: node ", name, " is pinned to ", device, " and on ", plan_.placements[node].device);
+    return "";
+  }
+
+  // 5: a reader of a located weight runs there if that device can, or on one that reads the weight where it is.
+  std::string check_weights() {
+    const uint32_t located = options_.weights_device;
+    if (plan_.mode != PlacementMode::greedy || located == kNone || options_.soft_weights ||
+        options_.offload_ratio != 0 || !options_.pins.empty())
+      return "";
+    const auto is_weight = [&](TensorId tensor) {
+      return tensor != kNone && !graph_.constant(graph_.storage_of(tensor)).is_null();
+    };
+    const auto is_state = [&](TensorId tensor) {
+      return tensor != kNone && (graph_.storage(graph_.storage_of(tensor)).flags & BP_TENSOR_STATE) != 0;
+    };
+    for (NodeId node = 0; node < graph_.node_count(); ++node) {
+      if (!answers_[located][node].runs() || std::ranges::none_of(graph_.node_inputs(node), is_weight) ||
+          std::ranges::any_of(graph_.node_outputs(node), is_state))
+        continue;
+      const Placement& placement = plan_.placements[node];
+      if ((access(placement.device, located) & BP_ACCESS_READ_IN_PLACE) == 0)
+        return cat("5: node ", node, " reads a weight on device ", located, ", but ", plan_.explain(node));
+    }
     return "";
   }
 

@@ -42,12 +42,16 @@ PlanOptions make_plan_options(uint64_t seed, const Graph& graph, const std::vect
   std::mt19937_64 random(seed * 31 + 7);
   const auto chance = [&](uint64_t percent) { return random() % 100 < percent; };
   PlanOptions options;
-  if (chance(50)) options.mode = PlacementMode::greedy;
+  if (chance(40)) options.mode = PlacementMode::greedy;
+  if (chance(15)) {
+    options.mode = PlacementMode::cost;
+    options.device_costs = default_costs_of(devices);
+  }
   if (chance(30)) options.reorder_window = static_cast<uint32_t>(random() % 8);
   options.reuse_memory = !chance(10);
   options.pipelined = chance(20);
   options.soft_weights = chance(50);
-  if (chance(20)) options.offload_ratio = random() % 4;
+  if (chance(40)) options.offload_ratio = random() % 3;
   if (chance(20)) options.staging_bytes = random() % 4096;
   if (chance(30)) options.weights_device = static_cast<uint32_t>(random() % devices.size());
   if (chance(30))
