@@ -29,6 +29,10 @@ class AccessList {
     }
   }
   void add_copy(const PlannedCopy& copy) {
+    if (copy.indices != kNone) {
+      const StorageId indices = plan_.graph->storage_of(copy.indices);
+      if (plan_.homes[indices] != kNone) add(copy.indices, plan_.homes[indices], /*write=*/false);
+    }
     for (uint64_t row = 0; row < copy.rows; ++row) {
       const uint64_t offset = copy.offset + row * copy.pitch_bytes;
       add(copy.storage, copy.from, offset, copy.row_bytes, /*write=*/false);

@@ -123,7 +123,7 @@ void Executor::make_copies() {
   copies_.clear();
   copies_.reserve(plan_->copies.size());
   for (const PlannedCopy& planned : plan_->copies) {
-    copies_.emplace_back(planned, memory_, *lanes_[planned.to]);
+    copies_.emplace_back(*plan_, planned, memory_, *lanes_[planned.to]);
     std::vector<std::byte>& staging = staging_[planned.to];
     staging.resize(std::max<size_t>(staging.size(), copies_.back().staging_bytes()));
   }

@@ -63,6 +63,7 @@ class Executor {
   Status wait(uint64_t number, const RunOptions& options, Setback* setback);
   // Whether a run of those that were in flight has written a state.
   bool has_written_state(uint64_t number) const { return runs_[slot(number)]->state_written(); }
+  uint64_t saved_bytes(uint64_t number) const { return runs_[slot(number)]->saved(); }
   RunState::Clock::time_point begun(uint64_t number) const { return runs_[slot(number)]->begun(); }
   // Runs on the calling thread; after each split is done, `after_split` is called, whose failure ends the run. To be
   // waited for like any other. REQUIRES: nothing is in flight.
@@ -118,11 +119,11 @@ class Executor {
   std::vector<uint8_t> signals_;                 // by task: another lane waits for it
   std::vector<uint8_t> writes_state_;            // by task
   std::vector<std::unique_ptr<RunState>> runs_;  // by slot
-  std::unique_ptr<RaceChecker> races_;  // null = not wanted
+  std::unique_ptr<RaceChecker> races_;           // null = not wanted
   uint64_t next_number_ = 0;
   std::vector<std::thread> threads_;
   std::atomic<uint64_t> submitted_{0};  // runs handed to the threads; counts one more when closing
-  std::atomic<uint64_t> finished_{0};              // runs that were waited for
+  std::atomic<uint64_t> finished_{0};   // runs that were waited for
   std::atomic<bool> closing_{false};
   std::atomic<uint64_t> broken_from_{UINT64_MAX};  // the first run that failed: those behind it are not begun
 };

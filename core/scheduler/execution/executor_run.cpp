@@ -130,10 +130,12 @@ Status Executor::issue(Lane& lane, uint32_t index, RunState& run) {
   BP_TRY(check_accesses(index, run));
   if (writes_state_[index] != 0) run.note_state_written();
   const uint32_t slot = this->slot(run.number());
-  if (task.is_copy)
-    BP_TRY(copies_[task.index].run(lane, slot, staging_[task.device]));
-  else
+  if (task.is_copy) {
+    BP_TRY_ASSIGN(const uint64_t copied, copies_[task.index].run(lane, slot, staging_[task.device]));
+    if (plan_->copies[task.index].indices != kNone) run.note_saved(plan_->copies[task.index].bytes() - copied);
+  } else {
     BP_TRY(splits_[task.index].submit(lane.stream(), slot, run.id()));
+  }
   return signals_[index] != 0 && lane.is_async() ? signal(lane, index, run.number()) : Status();
 }
 

@@ -47,6 +47,7 @@ class RunState {
     lanes_left_ = lanes;
     stopped_.store(false, std::memory_order_relaxed);
     state_written_.store(false, std::memory_order_relaxed);
+    saved_.store(0, std::memory_order_relaxed);
   }
 
   uint64_t number() const { return number_; }
@@ -91,6 +92,10 @@ class RunState {
   void note_state_written() { state_written_.store(true, std::memory_order_relaxed); }
   bool state_written() const { return state_written_.load(std::memory_order_relaxed); }
 
+  // Bytes of planned copies that were not needed.
+  void note_saved(uint64_t bytes) { saved_.fetch_add(bytes, std::memory_order_relaxed); }
+  uint64_t saved() const { return saved_.load(std::memory_order_relaxed); }
+
   void lane_done() {
     const std::lock_guard lock(mutex_);
     if (--lanes_left_ != 0) return;
@@ -113,6 +118,7 @@ class RunState {
   Trace* trace_ = nullptr;
   Clock::time_point begun_, ended_;
   std::atomic<bool> stopped_{false}, state_written_{false};
+  std::atomic<uint64_t> saved_{0};
   mutable std::mutex mutex_;
   std::condition_variable all_done_;
   uint32_t lanes_left_ = 0;

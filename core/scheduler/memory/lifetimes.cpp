@@ -79,6 +79,7 @@ class Finder {
       const PlannedCopy& copy = cut_.copies[task.index];
       use(instance_on(copy.storage, copy.from), index, begins_[index]);
       use(instance_on(copy.storage, copy.to), index, begins_[index]);
+      if (copy.indices != kNone) use(graph_.storage_of(copy.indices), index, begins_[index]);
       return;
     }
     const Split& split = cut_.splits[task.index];

@@ -1,6 +1,7 @@
 #include "scheduler/memory/memory_layout.hpp"
 
 #include <algorithm>
+#include <unordered_map>
 #include <utility>
 
 #include "backplane/base/text.hpp"
@@ -10,6 +11,38 @@
 
 namespace backplane {
 namespace {
+
+// What devices want for storages: asked once for all of the same type, shape and strides.
+class StorageSizes {
+ public:
+  explicit StorageSizes(const Graph& graph) : graph_(graph) {}
+
+  Result<uint64_t> bytes(const Device& device, StorageId storage) {
+    const TensorId root = graph_.storage(storage).root;
+    const auto found = known_.find(key(root));
+    if (found != known_.end() && equal(found->second.first, root)) return found->second.second;
+    BP_TRY_ASSIGN(const uint64_t bytes, storage_bytes(device, graph_, storage));
+    known_.insert_or_assign(key(root), std::pair(root, bytes));
+    return bytes;
+  }
+  // To be called before another device is asked.
+  void forget() { known_.clear(); }
+
+ private:
+  uint64_t key(TensorId tensor) const {
+    uint64_t key = graph_.tensor(tensor).dtype;
+    for (const int64_t extent : graph_.shape(tensor)) key = (key ^ static_cast<uint64_t>(extent)) * 0x9E3779B97F4A7C15u;
+    return key;
+  }
+  bool equal(TensorId a, TensorId b) const {
+    return graph_.dtype(a) == graph_.dtype(b) && graph_.tensor(a).flags == graph_.tensor(b).flags &&
+           graph_.tensor(a).bytes == graph_.tensor(b).bytes && std::ranges::equal(graph_.shape(a), graph_.shape(b)) &&
+           std::ranges::equal(graph_.strides(a), graph_.strides(b));
+  }
+
+  const Graph& graph_;
+  std::unordered_map<uint64_t, std::pair<TensorId, uint64_t>> known_;  // key -> one such tensor, its bytes
+};
 
 class LayoutBuilder {
  public:
@@ -21,6 +54,7 @@ class LayoutBuilder {
         cut_(cut),
         end_(graph_.node_count() + static_cast<uint32_t>(cut.copies.size())),
         lives_(find_lifetimes(input, cut, tasks)),
+        sizes_(input.graph),
         places_(cut.instances.size()) {}
 
   Result<MemoryLayout> build() {
@@ -74,10 +108,11 @@ class LayoutBuilder {
 
   Status plan_pool(uint32_t device, PoolKind kind, const std::vector<uint32_t>& instances) {
     if (instances.empty()) return {};
+    sizes_.forget();
     std::vector<MemoryBlock> blocks;
     blocks.reserve(instances.size());
     for (const uint32_t instance : instances) {
-      BP_TRY_ASSIGN(const uint64_t bytes, storage_bytes(*devices_[device], graph_, cut_.instances.storage(instance)));
+      BP_TRY_ASSIGN(const uint64_t bytes, sizes_.bytes(*devices_[device], cut_.instances.storage(instance)));
       const bool forever = kind == PoolKind::ports || !options_.reuse_memory;
       blocks.push_back({forever ? 0 : lives_[instance].first, forever ? end_ : lives_[instance].last, bytes});
     }
@@ -126,6 +161,7 @@ class LayoutBuilder {
   const SplitResult& cut_;
   const uint32_t end_;  // of the run, in ticks
   const std::vector<Lifetime> lives_;
+  StorageSizes sizes_;
   std::vector<bool> copied_;       // by instance: a copy writes it in each run
   std::vector<Residence> places_;  // by instance
   MemoryLayout layout_;

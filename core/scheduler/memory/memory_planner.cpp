@@ -183,6 +183,12 @@ MemoryPlan in_chunks(std::span<const MemoryBlock> blocks, const std::vector<uint
   return plan;
 }
 
+std::vector<uint64_t> bare_sizes(std::span<const MemoryBlock> blocks) {
+  std::vector<uint64_t> sizes;
+  for (const MemoryBlock& block : blocks) sizes.push_back(block.bytes);
+  return sizes;
+}
+
 MemoryPlan in_one_chunk(const Candidate& candidate) {
   MemoryPlan plan;
   for (const uint64_t offset : candidate.offsets) plan.places.push_back({0, offset});
@@ -203,7 +209,8 @@ Result<MemoryPlan> plan_memory(std::span<const MemoryBlock> blocks, const Memory
   }
   const bool fits = limits.max_chunk_bytes == 0 || best.peak <= limits.max_chunk_bytes;
   MemoryPlan plan = fits ? in_one_chunk(best) : in_chunks(blocks, sizes, limits.max_chunk_bytes);
-  plan.lower_bound_bytes = bound;
+  // The last block of each chunk is not padded, so that with several of them only the bare sizes are a bound.
+  plan.lower_bound_bytes = fits ? bound : most_alive(blocks, bare_sizes(blocks), timeline);
   plan.peak_bytes = std::accumulate(plan.chunk_bytes.begin(), plan.chunk_bytes.end(), uint64_t{0});
   return plan;
 }

@@ -38,6 +38,10 @@ class Finder {
       const PlannedCopy& copy = plan_.copies[task.index];
       use(copy.storage, copy.from, index);
       use(copy.storage, copy.to, index);
+      if (copy.indices != kNone) {
+        const StorageId indices = plan_.graph->storage_of(copy.indices);
+        if (plan_.homes[indices] != kNone) use(indices, plan_.homes[indices], index);
+      }
       return;
     }
     const Split& split = plan_.splits[task.index];

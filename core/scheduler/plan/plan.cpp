@@ -1,7 +1,7 @@
 #include "backplane/scheduler/plan.hpp"
 
 #include <algorithm>
-#include <map>
+#include <unordered_map>
 
 #include "backplane/base/text.hpp"
 #include "scheduler/memory/memory_layout.hpp"
@@ -32,6 +32,15 @@ Status check_device(std::string_view what, uint32_t device, const std::vector<De
              : invalid_argument(cat(what, " names device ", device, " of ", devices.size()), "plan.location-device");
 }
 
+Status no_such_location(const Graph& graph, std::string_view name) {
+  std::vector<std::string> candidates;
+  for (StorageId storage = 0; storage < graph.storage_count(); ++storage)
+    if (can_be_located(graph, storage)) candidates.emplace_back(graph.tensor_name(graph.storage(storage).root));
+  return invalid_argument(
+      cat("location names '", name, "', and the graph has no such weight or state", did_you_mean(name, candidates)),
+      "plan.location-name");
+}
+
 // By storage: the device that the options put it on.
 Result<std::vector<uint32_t>> find_located(const Graph& graph, const std::vector<Device*>& devices,
                                            const PlanOptions& options) {
@@ -41,22 +50,20 @@ Result<std::vector<uint32_t>> find_located(const Graph& graph, const std::vector
     for (StorageId storage = 0; storage < graph.storage_count(); ++storage)
       if (!graph.constant(storage).is_null()) located[storage] = options.weights_device;
   }
-  if (options.locations.empty()) return located;
-  std::map<std::string_view, StorageId> names;
-  for (StorageId storage = 0; storage < graph.storage_count(); ++storage)
-    if (can_be_located(graph, storage)) names.try_emplace(graph.tensor_name(graph.storage(storage).root), storage);
+  std::unordered_map<std::string_view, uint32_t> wanted;  // name -> device
   for (const auto& [name, device] : options.locations) {
-    const auto found = names.find(name);
-    if (found == names.end() || name.empty()) {
-      std::vector<std::string> candidates;
-      for (const auto& [candidate, storage] : names) candidates.emplace_back(candidate);
-      return invalid_argument(
-          cat("location names '", name, "', and the graph has no such weight or state", did_you_mean(name, candidates)),
-          "plan.location-name");
-    }
     BP_TRY(check_device(cat("location of '", name, "'"), device, devices));
-    located[found->second] = device;
+    wanted.insert_or_assign(name, device);
   }
+  for (StorageId storage = 0; storage < graph.storage_count() && !wanted.empty(); ++storage) {
+    if (!can_be_located(graph, storage)) continue;
+    const auto found = wanted.find(graph.tensor_name(graph.storage(storage).root));
+    if (found == wanted.end()) continue;
+    located[storage] = found->second;
+    wanted.erase(found);
+  }
+  for (const auto& [name, device] : options.locations)
+    if (wanted.contains(name)) return no_such_location(graph, name);
   return located;
 }
 

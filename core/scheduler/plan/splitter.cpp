@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "scheduler/plan/region.hpp"
+#include "scheduler/plan/row_indices.hpp"
 
 namespace backplane {
 namespace {
@@ -22,7 +23,7 @@ class Splitter {
       const uint32_t device = input_.placements[node].device;
       if (begins_split(node, device)) begin_split(device, i);
       for (const TensorId tensor : graph_.node_inputs(node))
-        if (tensor != kNone) read(tensor, device);
+        if (tensor != kNone) read(tensor, device, row_indices(graph_, node, tensor));
       for (const TensorId tensor : graph_.node_outputs(node))
         if (tensor != kNone) write(tensor, device);
       ++result_.splits.back().node_count;
@@ -30,6 +31,8 @@ class Splitter {
     }
     end_split();
     for (size_t i = 0; i < regions_.size(); ++i) set_region(result_.copies[i], regions_[i]);
+    for (PlannedCopy& copy : result_.copies)
+      if (copy.indices != kNone) set_rows(copy);
     return std::move(result_);
   }
 
@@ -50,6 +53,9 @@ class Splitter {
     for (StorageId storage = 0; storage < graph_.storage_count(); ++storage)
       if (result_.home[storage] == kNone && graph_.constant(storage).is_null())
         result_.home[storage] = input_.capability.last_device();  // a state that is only read
+    for (StorageId storage = 0; storage < graph_.storage_count() && !has_streams_; ++storage)
+      has_streams_ = result_.home[storage] != kNone && !graph_.constant(storage).is_null();
+    if (has_streams_) last_split_.assign(graph_.storage_count(), 0);
     // A device that must write to a copy also reads from it, even where it could read the home.
     for (const NodeId node : input_.order)
       for (const TensorId output : graph_.node_outputs(node))
@@ -66,14 +72,23 @@ class Splitter {
 
   bool begins_split(NodeId node, uint32_t device) const {
     if (result_.splits.empty() || cut_ || result_.splits.back().device != device) return true;
-    if (streamed_bytes_ == 0) return false;
+    if (!has_streams_) return false;
     uint64_t more = 0;
-    for (const TensorId tensor : graph_.node_inputs(node))
-      if (tensor != kNone && streams(graph_.storage_of(tensor), device) &&
-          result_.instances.find(graph_.storage_of(tensor), device) == kNone)
-        more += graph_.storage(graph_.storage_of(tensor)).bytes;
-    return more != 0 && more > input_.options.staging_bytes - std::min(streamed_bytes_, input_.options.staging_bytes);
+    for (const TensorId tensor : graph_.node_inputs(node)) {
+      if (tensor == kNone || !streams(graph_.storage_of(tensor), device) ||
+          result_.instances.find(graph_.storage_of(tensor), device) != kNone)
+        continue;
+      more += graph_.storage(graph_.storage_of(tensor)).bytes;
+      // Which rows are wanted must be known before the split begins.
+      const TensorId indices = row_indices(graph_, node, tensor);
+      if (indices != kNone && is_written_here(graph_.storage_of(indices))) return true;
+    }
+    return streamed_bytes_ != 0 && more != 0 &&
+           more > input_.options.staging_bytes - std::min(streamed_bytes_, input_.options.staging_bytes);
   }
+
+  // By the open split.
+  bool is_written_here(StorageId storage) const { return last_split_[storage] == result_.splits.size(); }
 
   // A constant that is copied anew in each run.
   bool streams(StorageId storage, uint32_t device) const {
@@ -101,7 +116,7 @@ class Splitter {
     dirty_.clear();
   }
 
-  void read(TensorId tensor, uint32_t device) {
+  void read(TensorId tensor, uint32_t device, TensorId indices) {
     const StorageId storage = graph_.storage_of(tensor);
     const uint32_t home = result_.home[storage];
     if (home == kNone || (home != device && !graph_.constant(storage).is_null() && is_replicated(storage) &&
@@ -109,27 +124,31 @@ class Splitter {
       result_.instances.find_or_add(storage, device);
     } else if (device != home &&
                (!input_.capability.reads_in_place(device, home) || result_.instances.find(storage, device) != kNone)) {
-      bring(storage, device, region_of(graph_, tensor));
+      bring(storage, device, region_of(graph_, tensor), indices);
     }
   }
 
   // A device writes either a storage's home or its own copy, so an outdated copy cannot be read by the open split.
-  uint32_t bring(StorageId storage, uint32_t device, const Region& region) {
+  void bring(StorageId storage, uint32_t device, const Region& region, TensorId indices = kNone) {
     const uint32_t instance = result_.instances.find_or_add(storage, device);
     make_room(instance);
     Copied& copied = copied_[instance];
+    if (region.extent() == 0) return;
     if (copied.version != version_[storage]) {
       copied = {version_[storage], add_copy(storage, result_.home[storage], device, /*write_back=*/false, region)};
-      if (!graph_.constant(storage).is_null()) streamed_bytes_ += graph_.storage(storage).bytes;
+      if (graph_.constant(storage).is_null()) return;
+      streamed_bytes_ += graph_.storage(storage).bytes;
+      result_.copies[copied.copy].indices = indices;
     } else if (copied.copy != kNone) {
       regions_[copied.copy] = united(regions_[copied.copy], region);
+      if (result_.copies[copied.copy].indices != indices) result_.copies[copied.copy].indices = kNone;
     }
-    return instance;
   }
 
   void write(TensorId tensor, uint32_t device) {
     const StorageId storage = graph_.storage_of(tensor);
     const Storage& record = graph_.storage(storage);
+    if (has_streams_) last_split_[storage] = static_cast<uint32_t>(result_.splits.size());
     if (writes_home(storage, device)) {
       ++version_[storage];
       return;
@@ -139,6 +158,7 @@ class Splitter {
     const uint32_t instance = result_.instances.find(storage, device);
     make_room(instance);
     copied_[instance] = {++version_[storage], kNone};
+    if (record.bytes == 0) return;
     if (written_[instance].extent() == 0) dirty_.push_back(instance);
     written_[instance] = united(written_[instance], region_of(graph_, tensor));
   }
@@ -161,15 +181,24 @@ class Splitter {
     copy.pitch_bytes = region.pitch_bytes;
   }
 
+  // Rows of a dense tensor, the whole of its storage.
+  void set_rows(PlannedCopy& copy) const {
+    copy.rows = static_cast<uint64_t>(graph_.shape(graph_.storage(copy.storage).root)[0]);
+    copy.offset = 0;
+    copy.row_bytes = copy.pitch_bytes = graph_.storage(copy.storage).bytes / copy.rows;
+  }
+
   const SplitInput& input_;
   const Graph& graph_;
-  std::vector<uint32_t> version_;  // writes so far, by storage
-  std::vector<Copied> copied_;     // by instance; grows as they are added
-  std::vector<Region> written_;    // by instance: what the open split wrote of a copy
-  std::vector<uint32_t> dirty_;    // instances with such writes
-  std::vector<Region> regions_;    // by copy
-  uint64_t streamed_bytes_ = 0;    // by the open split
-  bool cut_ = false;               // the open split ends here
+  bool has_streams_ = false;          // there are constants with a home
+  std::vector<uint32_t> last_split_;  // by storage, if so: the number of splits when it was last written
+  std::vector<uint32_t> version_;     // writes so far, by storage
+  std::vector<Copied> copied_;        // by instance; grows as they are added
+  std::vector<Region> written_;       // by instance: what the open split wrote of a copy
+  std::vector<uint32_t> dirty_;       // instances with such writes
+  std::vector<Region> regions_;       // by copy
+  uint64_t streamed_bytes_ = 0;       // by the open split
+  bool cut_ = false;                  // the open split ends here
   SplitResult result_;
 };
 

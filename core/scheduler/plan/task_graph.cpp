@@ -128,6 +128,7 @@ class Builder {
     const PlannedCopy& copy = cut_.copies[index];
     begin_task(true, index, copy.to);
     read(instance_on(copy.storage, copy.from));
+    if (copy.indices != kNone) read(graph_.storage_of(copy.indices));
     write(instance_on(copy.storage, copy.to));
   }
 

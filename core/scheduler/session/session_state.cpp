@@ -113,9 +113,8 @@ Result<std::unique_ptr<Executor>> Session::State::make_executor(const std::share
     }
     Setback setback;
     const std::unique_ptr<Executor> donor = cache_.make_room(executor);
-    Result<std::unique_ptr<Executor>> made =
-        Executor::make({runtime_, plan, devices_, memory, depth_for(*for_graph), donor.get(),
-                        options_.check_races}, &setback);
+    Result<std::unique_ptr<Executor>> made = Executor::make(
+        {runtime_, plan, devices_, memory, depth_for(*for_graph), donor.get(), options_.check_races}, &setback);
     if (made.ok()) return made;
     if (first.ok()) first = made.status();
     if (tries == kMostTries || !meet(setback, made.status(), *plan, plan_options)) return first;
@@ -201,7 +200,7 @@ Status Session::State::finish(uint64_t number, const RunOptions& options, Setbac
   statistics.degraded = !lost_.empty() || !incidents.empty();
   if (!status.ok()) return status;
   ++totals.runs;
-  statistics.copied_bytes = plan().copy_bytes;
+  statistics.copied_bytes = plan().copy_bytes - executor->saved_bytes(number);
   statistics.copy_count = static_cast<uint32_t>(plan().copies.size());
   statistics.split_count = static_cast<uint32_t>(plan().splits.size());
   has_outputs = true;

@@ -57,7 +57,10 @@ struct PlannedCopy {
   uint64_t pitch_bytes;  // ignored if rows is 1
   uint32_t split;        // the split that needs it first, or after which it is written back
   bool write_back;       // from a device that wrote a copy, to the storage's home
+  // Only the rows that this tensor of indices names are copied, if it is not kNone: the experts that a run uses.
+  TensorId indices = kNone;
 
+  // With indices the most that may be copied.
   uint64_t bytes() const { return row_bytes * rows; }
 };
 
