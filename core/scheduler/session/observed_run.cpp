@@ -38,8 +38,7 @@ Status Session::State::show_nodes(Executor& observed, uint32_t index, const std:
 
 Status Session::State::run_observed(const RunOptions& options) {
   BP_TRY(check_ready());
-  if (!flights_.empty())
-    return failed_precondition("a run with an observer needs all others to be waited for", "session.in-flight");
+  BP_TRY(check_idle());
   const Observer& observer = *options.observer;
   if (!observer.take) return invalid_argument("the observer has no function `take`");
   std::vector<NodeId> wanted;

@@ -64,6 +64,7 @@ Status Session::set_input(std::string_view name, const HostTensor& value) {
 
 Status Session::run(const RunOptions& options) {
   if (options.observer != nullptr) return state_->run_observed(options);
+  BP_TRY(state_->check_idle());
   BP_TRY_ASSIGN(const uint64_t number, state_->submit(options));
   return state_->wait(number);
 }

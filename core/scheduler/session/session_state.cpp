@@ -142,7 +142,12 @@ Result<Executor*> Session::State::executor_for(const std::shared_ptr<const Graph
 }
 
 Status Session::State::use(std::shared_ptr<const Graph> next) {
-  while (!flights_.empty()) BP_TRY(wait(flights_.front().run));
+  Status first;  // all are waited for, whatever becomes of one
+  while (!flights_.empty()) {
+    const Status status = wait(flights_.front().run);
+    if (first.ok()) first = status;
+  }
+  BP_TRY(first);
   BP_TRY_ASSIGN(Executor* const found, executor_for(next));
   const bool again = executor == found && graph == next;
   executor = found;
@@ -180,6 +185,12 @@ Status Session::State::check_ready() const {
         cat("all ", executor->depth(), " runs that may be in flight are: wait for run ", flights_.front().run),
         "session.pipeline-full");
   return {};
+}
+
+Status Session::State::check_idle() const {
+  if (flights_.empty()) return {};
+  return failed_precondition(cat("run ", flights_.front().run, " is in flight: wait for it first, or use submit"),
+                             "session.in-flight");
 }
 
 Result<uint64_t> Session::State::submit(const RunOptions& options) {

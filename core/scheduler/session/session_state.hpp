@@ -27,6 +27,8 @@ struct Session::State {
   Status set_input(const Graph::Port& port, const HostTensor& value);
   Result<uint64_t> submit(const RunOptions& options);
   Status wait(uint64_t run);
+  // failed_precondition while runs are in flight: only the oldest of them can be waited for.
+  Status check_idle() const;
   Status run_observed(const RunOptions& options);
   Status read(StorageId storage, std::span<std::byte> bytes);
   void cancel();

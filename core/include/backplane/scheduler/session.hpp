@@ -89,16 +89,16 @@ class Session {
 
   // Goes on with another graph: with the plan that a graph of the same structure had, else with a new one. Inputs must
   // be set anew; states of equal names keep their values and are shared. Waits for what is in flight.
-  // Errors: as prepare; invalid_argument for a state of another type or size than that of its name. The session goes on
-  // with the graph it had.
+  // Errors: as prepare; invalid_argument for a state of another type or size than that of its name; the first error of
+  // what was in flight. The session goes on with the graph it had.
   Status use(std::shared_ptr<const Graph> graph);
 
   // Copies a value in, for the runs submitted from now on. Errors: not_found listing the inputs; invalid_argument for
-  // another type or shape.
+  // another type or shape; failed_precondition "session.pipeline-full" as submit.
   Status set_input(std::string_view name, const HostTensor& value);
-  // Runs the graph: submit and wait. Errors: failed_precondition naming inputs that were never set; what a device
-  // reported. After an error or cancellation the session can run again; states may then hold what part of the run has
-  // written.
+  // Runs the graph: submit and wait. Errors: failed_precondition naming inputs that were never set, or
+  // "session.in-flight" if a run is in flight; what a device reported. After an error or cancellation the session can
+  // run again; states may then hold what part of the run has written.
   Status run(const RunOptions& options = {});
   // Starts a run and returns its number. Errors: as run, for what is found out at once; failed_precondition
   // "session.pipeline-full" if pipeline_depth runs have been submitted and not waited for.

@@ -146,5 +146,33 @@ TEST(Pipeline, RunsBehindAFailedOneAreAborted) {
   EXPECT_EQ(first_of(session->output("y")), 3);
 }
 
+// A run that nobody could wait for would stay in flight for ever.
+TEST(Pipeline, ARunAmongOthersIsRefusedAndLeavesNothingInFlight) {
+  FakeRuntime runtime(R"({"devices": 2})");
+  SessionOptions options(in_turn(2, 2));
+  options.pipeline_depth = 3;
+  const auto session = Session::prepare(*runtime, adding_chain(2), {}, options).value();
+  ASSERT_TRUE(session->set_input("x", small_value(1)).ok());
+  const uint64_t first = session->submit().value();
+  EXPECT_EQ(session->run().id(), "session.in-flight");
+  ASSERT_TRUE(session->wait(first).ok());
+  ASSERT_TRUE(session->run().ok());
+  EXPECT_EQ(first_of(session->output("y")), 3);
+}
+
+// Another graph waits for all that is in flight. The error of one is told, and stands in nobody's way.
+TEST(Pipeline, AFailedRunLeavesTheOthersNotInFlight) {
+  FakeRuntime runtime(R"({"devices": 2, "async": true, "0-fail_submit_at": 2})");
+  SessionOptions options;
+  options.pipeline_depth = 3;
+  const auto session = Session::prepare(*runtime, adding_chain(2), {}, options).value();
+  ASSERT_TRUE(session->set_input("x", small_value(1)).ok());
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(session->submit().ok());
+  EXPECT_EQ(session->use(adding_chain(3)).code(), Code::internal);
+  ASSERT_TRUE(session->run().ok());
+  EXPECT_EQ(first_of(session->output("y")), 3);
+  ASSERT_TRUE(session->use(adding_chain(3)).ok());
+}
+
 }  // namespace
 }  // namespace backplane
