@@ -1,6 +1,7 @@
 #include "structural_equality.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <span>
 
@@ -26,7 +27,7 @@ bool equal_nodes(const bp_node& a, const bp_node& b) {
 // Texts are compared by value: names lie between them in the pool.
 bool equal_attrs(const bp_graph& a_graph, const bp_attr& a, const bp_graph& b_graph, const bp_attr& b) {
   if (a.key != b.key || a.type != b.type || a.flags != b.flags || a.count != b.count || a.i != b.i ||
-      std::memcmp(&a.f, &b.f, sizeof a.f) != 0)
+      std::bit_cast<uint64_t>(a.f) != std::bit_cast<uint64_t>(b.f))
     return false;
   if (a.type != BP_ATTR_TYPE_TEXT) return a.at == b.at;
   return std::memcmp(a_graph.text + a.at, b_graph.text + b.at, a.count) == 0;

@@ -31,8 +31,8 @@ void FlowNetwork::add_arc(uint32_t from, uint32_t to, int64_t forward, int64_t b
 bool FlowNetwork::minimise(int64_t& work) {
   while (find_levels(work)) {
     cursor_ = first_;
-    for (uint32_t i = 0; i < queue_.size(); ++i)
-      if (excess_[queue_[i]] > 0) push_from(queue_[i], work);
+    for (const uint32_t node : queue_)
+      if (excess_[node] > 0) push_from(node, work);
     if (work <= 0) return false;
   }
   return work > 0;

@@ -91,7 +91,7 @@ class Finder {
 
   void store() {
     std::ranges::sort(waits_);
-    waits_.erase(std::ranges::unique(waits_).begin(), waits_.end());
+    waits_.erase(std::unique(waits_.begin(), waits_.end()), waits_.end());
     size_t next = 0;
     for (uint32_t task = 0; task < plan_.tasks.size(); ++task) {
       plan_.tasks[task].first_carried = static_cast<uint32_t>(plan_.carried_waits.size());

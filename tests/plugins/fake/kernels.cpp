@@ -2,7 +2,6 @@
 
 namespace fake {
 
-using backplane::sdk::op_name;
 using backplane::sdk::type_layout;
 using backplane::sdk::type_name;
 
