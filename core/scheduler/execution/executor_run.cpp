@@ -26,6 +26,10 @@ uint64_t now_ns() {
       std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch()).count());
 }
 
+Status too_late(uint64_t timeout_ns) {
+  return {Code::deadline_exceeded, cat("the run took longer than ", timeout_ns / 1000000, " ms"), "session.timeout"};
+}
+
 Status aborted() { return {Code::aborted, "a run before this one failed while it was in flight", "session.aborted"}; }
 
 }  // namespace
@@ -53,7 +57,11 @@ uint64_t Executor::submit(const RunOptions& options) {
 
 uint64_t Executor::run_observed(const RunOptions& options, const std::function<Status(uint32_t)>& after_split) {
   RunState& run = begin_run(options);
-  run_here(run, &after_split);
+  const Clock::time_point deadline = deadline_of(run, options.timeout_ns);
+  const std::function<Status(uint32_t)> in_time = [&](uint32_t split) {
+    return Clock::now() > deadline ? too_late(options.timeout_ns) : after_split(split);
+  };
+  run_here(run, &in_time);
   return next_number_ - 1;
 }
 
@@ -190,10 +198,7 @@ Status Executor::end_lane(Lane& lane, uint64_t number) {
 Status Executor::wait(uint64_t number, const RunOptions& options, Setback* setback) {
   RunState& run = *runs_[slot(number)];
   const Clock::time_point deadline = deadline_of(run, options.timeout_ns);
-  const auto late = [&] {
-    stop(run, {Code::deadline_exceeded, cat("the run took longer than ", options.timeout_ns / 1000000, " ms"),
-               "session.timeout"});
-  };
+  const auto late = [&] { stop(run, too_late(options.timeout_ns)); };
   if (!run.await_lanes(deadline)) {
     late();
     run.await_lanes(Clock::time_point::max());

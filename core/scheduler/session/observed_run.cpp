@@ -44,19 +44,25 @@ Status Session::State::run_observed(const RunOptions& options) {
   std::vector<NodeId> wanted;
   for (NodeId node = 0; node < graph->node_count(); ++node)
     if (!observer.wants || observer.wants(node)) wanted.push_back(node);
+  const Status status = observe(options, wanted);
+  set_active(nullptr);
+  // The states come back, also where they had only begun to move.
+  const Status back = executor->activate(memory);
+  return status.ok() ? back : status;
+}
+
+Status Session::State::observe(const RunOptions& options, const std::vector<NodeId>& wanted) {
   BP_TRY_ASSIGN(Executor* const observed, observed_executor(wanted));
   const std::vector<bool> none_lost(devices_.size(), false);
   BP_TRY_ASSIGN(const InputValues::Snapshot values, inputs_.save(*executor, *graph, none_lost));
   BP_TRY(inputs_.restore(values, *observed, /*newest=*/false));
   set_active(observed);
-  const uint64_t number =
-      observed->run_observed(options, [&](uint32_t split) { return show_nodes(*observed, split, wanted, observer); });
+  const uint64_t number = observed->run_observed(
+      options, [&](uint32_t split) { return show_nodes(*observed, split, wanted, *options.observer); });
   Executor* const main = std::exchange(executor, observed);
   Setback setback;
   const Status status = finish(number, options, &setback);
   executor = main;
-  set_active(nullptr);
-  BP_TRY(executor->activate(memory));
   return status;
 }
 

@@ -148,7 +148,12 @@ Status Session::State::use(std::shared_ptr<const Graph> next) {
     if (first.ok()) first = status;
   }
   BP_TRY(first);
-  BP_TRY_ASSIGN(Executor* const found, executor_for(next));
+  const Result<Executor*> made = executor_for(next);
+  if (!made.ok()) {
+    if (executor != nullptr) BP_TRY(executor->activate(memory));  // states may have begun to move
+    return made.status();
+  }
+  Executor* const found = *made;
   const bool again = executor == found && graph == next;
   executor = found;
   graph = std::move(next);

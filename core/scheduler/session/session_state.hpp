@@ -74,6 +74,7 @@ struct Session::State {
   void abort_others();
   Status run_again(const RunOptions& options, PlanOptions plan_options, Setback* setback);
 
+  Status observe(const RunOptions& options, const std::vector<NodeId>& wanted);
   Result<Executor*> observed_executor(const std::vector<NodeId>& cuts);
   Status show_nodes(Executor& observed, uint32_t split, const std::vector<NodeId>& wanted, const Observer& observer);
 

@@ -101,6 +101,18 @@ TEST(Timeout, ASlowRunIsCancelledAndTheNextOneWorks) {
   EXPECT_EQ(first_of(session->output("y")), 400);
 }
 
+TEST(Timeout, HoldsForObservedRuns) {
+  FakeRuntime runtime(R"({"devices": 1})");
+  const auto session = Session::prepare(*runtime, adding_chain(20)).value();
+  ASSERT_TRUE(session->set_input("x", small_value(0)).ok());
+  int calls = 0;
+  const Observer observer{nullptr, [&](NodeId, const std::vector<HostTensor>&) { return ++calls > 0; }};
+  EXPECT_EQ(session->run({.timeout_ns = 1, .observer = &observer}).code(), Code::deadline_exceeded);
+  EXPECT_EQ(calls, 0);
+  ASSERT_TRUE(session->run({.observer = &observer}).ok());
+  EXPECT_EQ(calls, 20);
+}
+
 TEST(Timeout, HoldsForDevicesThatBlockToo) {
   FakeRuntime runtime(R"({"devices": 1})");
   const auto session = Session::prepare(*runtime, adding_chain(200)).value();
