@@ -2,6 +2,7 @@
 #include "backplane/base/text.hpp"
 #include "scheduler/execution/executor.hpp"
 #include "scheduler/plan/region.hpp"
+#include "scheduler/plan/task_accesses.hpp"
 
 namespace backplane {
 namespace {
@@ -20,28 +21,23 @@ class AccessList {
     const Region region = region_of(*plan_.graph, tensor);
     add(plan_.graph->storage_of(tensor), device, region.offset, region.extent(), write);
   }
-  void add_split(const Split& split) {
-    for (const NodeId node : plan_.nodes(split)) {
-      for (const TensorId input : plan_.graph->node_inputs(node))
-        if (input != kNone) add(input, split.device, /*write=*/false);
-      for (const TensorId output : plan_.graph->node_outputs(node))
-        if (output != kNone) add(output, split.device, /*write=*/true);
-    }
+  void add_task(const Task& task) {
+    for_each_access(tasks_of(plan_), task, [&](const TaskAccess& access) {
+      if (access.tensor != kNone) add(access.tensor, access.device, access.write);
+    });
+    if (task.is_copy) add_rows(plan_.copies[task.index]);
   }
-  void add_copy(const PlannedCopy& copy) {
-    if (copy.indices != kNone) {
-      const StorageId indices = plan_.graph->storage_of(copy.indices);
-      if (plan_.homes[indices] != kNone) add(copy.indices, plan_.homes[indices], /*write=*/false);
-    }
+  std::span<const MemoryAccess> list() const { return list_; }
+
+ private:
+  void add_rows(const PlannedCopy& copy) {
     for (uint64_t row = 0; row < copy.rows; ++row) {
       const uint64_t offset = copy.offset + row * copy.pitch_bytes;
       add(copy.storage, copy.from, offset, copy.row_bytes, /*write=*/false);
       add(copy.storage, copy.to, offset, copy.row_bytes, /*write=*/true);
     }
   }
-  std::span<const MemoryAccess> list() const { return list_; }
 
- private:
   const Plan& plan_;
   const BoundMemory& memory_;
   uint32_t slot_;
@@ -62,10 +58,7 @@ Status Executor::check_accesses(uint32_t index, const RunState& run) {
   if (races_ == nullptr) return {};
   const Task& task = plan_->tasks[index];
   AccessList accesses(*plan_, memory_, slot(run.number()));
-  if (task.is_copy)
-    accesses.add_copy(plan_->copies[task.index]);
-  else
-    accesses.add_split(plan_->splits[task.index]);
+  accesses.add_task(task);
   const uint64_t tick = run.number() * lanes_[task.device]->task_count() + task.rank + 1;
   const auto race = races_->access(task.device, tick, accesses.list(), task_text(task));
   return race ? internal_error(cat("a race, which is a fault of the scheduler: ", *race), "session.race") : Status();

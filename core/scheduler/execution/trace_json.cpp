@@ -6,6 +6,7 @@
 
 #include "backplane/base/text.hpp"
 #include "scheduler/execution/pool_occupancy.hpp"
+#include "scheduler/plan/task_accesses.hpp"
 
 namespace backplane {
 namespace {
@@ -21,8 +22,7 @@ class MemoryUse {
  public:
   explicit MemoryUse(const Plan& plan)
       : plan_(plan), users_(plan.residences.size()), writer_(plan.residences.size(), kNone) {
-    for (uint32_t task = 0; task < plan.tasks.size(); ++task)
-      plan.tasks[task].is_copy ? visit_copy(task) : visit_split(task);
+    for (uint32_t task = 0; task < plan.tasks.size(); ++task) visit(task);
   }
 
   // From the task that wrote a tensor to the copy of it, and from the copy to the splits that read it.
@@ -47,32 +47,19 @@ class MemoryUse {
       flows_.emplace_back(from, to);
   }
 
-  void visit_copy(uint32_t task) {
-    const PlannedCopy& copy = plan_.copies[plan_.tasks[task].index];
-    const uint32_t from = find(copy.storage, copy.from), to = find(copy.storage, copy.to);
+  void visit(uint32_t index) {
     flows_of_task_ = static_cast<ptrdiff_t>(flows_.size());
-    if (from != kNone) add_flow(writer_[from], task), use(from, task);
-    if (to != kNone) writer_[to] = task, use(to, task);
-  }
-
-  void visit_split(uint32_t task) {
-    const Split& split = plan_.splits[plan_.tasks[task].index];
-    flows_of_task_ = static_cast<ptrdiff_t>(flows_.size());
-    for (const NodeId node : plan_.nodes(split)) {
-      for (const TensorId input : plan_.graph->node_inputs(node))
-        if (input != kNone) read(find(plan_.graph->storage_of(input), split.device), task);
-      for (const TensorId output : plan_.graph->node_outputs(node)) {
-        const uint32_t at = output == kNone ? kNone : find(plan_.graph->storage_of(output), split.device);
-        if (at != kNone) writer_[at] = task, use(at, task);
-      }
-    }
-  }
-
-  void read(uint32_t residence, uint32_t task) {
-    if (residence == kNone) return;
-    use(residence, task);
-    const uint32_t writer = writer_[residence];
-    if (writer != kNone && plan_.tasks[writer].is_copy) add_flow(writer, task);
+    const Task& task = plan_.tasks[index];
+    for_each_access(tasks_of(plan_), task, [&](const TaskAccess& access) {
+      const uint32_t residence = find(access.storage, access.device);
+      if (residence == kNone) return;
+      use(residence, index);
+      const uint32_t writer = writer_[residence];
+      if (access.write)
+        writer_[residence] = index;
+      else if (task.is_copy || (writer != kNone && plan_.tasks[writer].is_copy))
+        add_flow(writer, index);
+    });
   }
 
   const Plan& plan_;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "scheduler/plan/task_accesses.hpp"
+
 namespace backplane {
 namespace {
 
@@ -68,29 +70,11 @@ class Finder {
     first_foreign_[instance] = static_cast<uint32_t>(foreign_.size() - 1);
   }
 
-  uint32_t instance_on(StorageId storage, uint32_t device) const {
-    const uint32_t away = cut_.home[storage] == device ? kNone : cut_.instances.find(storage, device);
-    return away == kNone ? storage : away;
-  }
-
   void visit(uint32_t index) {
-    const Task& task = tasks_.tasks[index];
-    if (task.is_copy) {
-      const PlannedCopy& copy = cut_.copies[task.index];
-      use(instance_on(copy.storage, copy.from), index, begins_[index]);
-      use(instance_on(copy.storage, copy.to), index, begins_[index]);
-      if (copy.indices != kNone) use(graph_.storage_of(copy.indices), index, begins_[index]);
-      return;
-    }
-    const Split& split = cut_.splits[task.index];
-    for (uint32_t i = 0; i < split.node_count; ++i) {
-      const NodeId node = order_[split.first_node + i];
-      const uint32_t at = begins_[index] + i;
-      for (const TensorId input : graph_.node_inputs(node))
-        if (input != kNone) use(instance_on(graph_.storage_of(input), split.device), index, at);
-      for (const TensorId output : graph_.node_outputs(node))
-        if (output != kNone) use(instance_on(graph_.storage_of(output), split.device), index, at);
-    }
+    const TaskSource source{graph_, order_, cut_.splits, cut_.copies, cut_.home};
+    for_each_access(source, tasks_.tasks[index], [&](const TaskAccess& access) {
+      use(cut_.instance_on(access.storage, access.device), index, begins_[index] + access.tick);
+    });
   }
 
   // Up to the first task of the owner that comes after the uses by others. Memory that somebody else than its owner may

@@ -4,6 +4,8 @@
 #include <map>
 #include <utility>
 
+#include "scheduler/plan/task_accesses.hpp"
+
 namespace backplane {
 namespace {
 
@@ -33,24 +35,8 @@ class Finder {
 
  private:
   void visit(uint32_t index) {
-    const Task& task = plan_.tasks[index];
-    if (task.is_copy) {
-      const PlannedCopy& copy = plan_.copies[task.index];
-      use(copy.storage, copy.from, index);
-      use(copy.storage, copy.to, index);
-      if (copy.indices != kNone) {
-        const StorageId indices = plan_.graph->storage_of(copy.indices);
-        if (plan_.homes[indices] != kNone) use(indices, plan_.homes[indices], index);
-      }
-      return;
-    }
-    const Split& split = plan_.splits[task.index];
-    for (const NodeId node : plan_.nodes(split)) {
-      for (const TensorId input : plan_.graph->node_inputs(node))
-        if (input != kNone) use(plan_.graph->storage_of(input), split.device, index);
-      for (const TensorId output : plan_.graph->node_outputs(node))
-        if (output != kNone) use(plan_.graph->storage_of(output), split.device, index);
-    }
+    for_each_access(tasks_of(plan_), plan_.tasks[index],
+                    [&](const TaskAccess& access) { use(access.storage, access.device, index); });
   }
 
   void use(StorageId storage, uint32_t device, uint32_t task) {

@@ -25,6 +25,11 @@ struct SplitResult {
   InstanceMap instances{0};         // also of constants: at home if located, else on each device that reads them
 
   uint64_t copy_bytes() const;
+  // Where a device finds a storage: its own copy if it has one, else the home.
+  uint32_t instance_on(StorageId storage, uint32_t device) const {
+    const uint32_t away = home[storage] == device ? kNone : instances.find(storage, device);
+    return away == kNone ? storage : away;
+  }
 };
 
 struct SplitInput {

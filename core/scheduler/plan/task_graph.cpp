@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "scheduler/plan/task_accesses.hpp"
+
 namespace backplane {
 namespace {
 
@@ -27,9 +29,10 @@ class Builder {
     uint32_t copy = 0;
     for (uint32_t split = 0; split < cut_.splits.size(); ++split) {
       for (; copy < cut_.copies.size() && cut_.copies[copy].split == split && !cut_.copies[copy].write_back; ++copy)
-        add_copy(copy);
-      add_split(split);
-      for (; copy < cut_.copies.size() && cut_.copies[copy].split == split; ++copy) add_copy(copy);
+        add_task(true, copy, cut_.copies[copy].to);
+      add_task(false, split, cut_.splits[split].device);
+      for (; copy < cut_.copies.size() && cut_.copies[copy].split == split; ++copy)
+        add_task(true, copy, cut_.copies[copy].to);
     }
     result_.sequential = ordered_ || is_sequential();
     if (result_.sequential) result_.clocks = TaskClocks(0, 0);
@@ -106,30 +109,15 @@ class Builder {
     accesses = {task_, kNone};
   }
 
-  // Where kernels of a device find a storage. Constants are never written, so nothing waits for them.
-  uint32_t instance_on(StorageId storage, uint32_t device) const {
-    if (cut_.home[storage] == device) return storage;
-    const uint32_t away = cut_.instances.find(storage, device);
-    return away == kNone ? storage : away;
-  }
-
-  void add_split(uint32_t index) {
-    const Split& split = cut_.splits[index];
-    begin_task(false, index, split.device);
-    for (const NodeId node : order_.subspan(split.first_node, split.node_count)) {
-      for (const TensorId input : graph_.node_inputs(node))
-        if (input != kNone) read(instance_on(graph_.storage_of(input), split.device));
-      for (const TensorId output : graph_.node_outputs(node))
-        if (output != kNone) write(instance_on(graph_.storage_of(output), split.device));
-    }
-  }
-
-  void add_copy(uint32_t index) {
-    const PlannedCopy& copy = cut_.copies[index];
-    begin_task(true, index, copy.to);
-    read(instance_on(copy.storage, copy.from));
-    if (copy.indices != kNone) read(graph_.storage_of(copy.indices));
-    write(instance_on(copy.storage, copy.to));
+  // Constants are never written, so nothing waits for them.
+  void add_task(bool is_copy, uint32_t index, uint32_t device) {
+    begin_task(is_copy, index, device);
+    const TaskSource source{graph_, order_, cut_.splits, cut_.copies, cut_.home};
+    const Task task = result_.tasks.back();
+    for_each_access(source, task, [&](const TaskAccess& access) {
+      const uint32_t instance = cut_.instance_on(access.storage, access.device);
+      access.write ? write(instance) : read(instance);
+    });
   }
 
   bool is_sequential() const {

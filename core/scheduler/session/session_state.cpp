@@ -174,22 +174,26 @@ bool Session::State::keeps_input_copies() const {
 }
 
 Status Session::State::set_input(const Graph::Port& port, const HostTensor& value) {
-  if (flights_.size() >= executor->depth())
-    return failed_precondition(cat("all ", executor->depth(), " runs that may be in flight are: wait for run ",
-                                   flights_.front().run, " before the next inputs are set"),
-                               "session.pipeline-full");
-  return inputs_.set(*executor, graph->storage_of(port.tensor), value.bytes());
+  BP_TRY(check_room());
+  const StorageId storage = graph->storage_of(port.tensor);
+  // An output that is this input lies where the new value is put.
+  const bool shown = (graph->storage(storage).flags & BP_TENSOR_OUTPUT) != 0;
+  if (shown && outputs_of_ == executor && output_slot_ == executor->next_slot()) has_outputs = false;
+  return inputs_.set(*executor, storage, value.bytes());
+}
+
+Status Session::State::check_room() const {
+  if (flights_.size() < executor->depth()) return {};
+  return failed_precondition(
+      cat("all ", executor->depth(), " runs that may be in flight are: wait for run ", flights_.front().run),
+      "session.pipeline-full");
 }
 
 Status Session::State::check_ready() const {
   const std::string missing = inputs_.missing(*graph);
   if (!missing.empty())
     return failed_precondition(cat("these inputs were never set: ", missing), "session.input-unset");
-  if (flights_.size() >= executor->depth())
-    return failed_precondition(
-        cat("all ", executor->depth(), " runs that may be in flight are: wait for run ", flights_.front().run),
-        "session.pipeline-full");
-  return {};
+  return check_room();
 }
 
 Status Session::State::check_idle() const {

@@ -60,7 +60,8 @@ struct Session::State {
   // Whether another try may help. Notes what happened, for this graph and for those to come.
   bool meet(const Setback& setback, const Status& status, const Plan& plan, PlanOptions& options);
   Status check_states(const Graph& for_graph) const;
-  Status check_ready() const;
+  Status check_room() const;   // for one more run in flight
+  Status check_ready() const;  // to submit
   bool keeps_input_copies() const;
   uint32_t depth_for(const Graph& for_graph) const;
   Status finish(uint64_t number, const RunOptions& options, Setback* setback);

@@ -128,6 +128,23 @@ TEST(Session, GraphWithoutNodes) {
   EXPECT_EQ(list_of(*session->output("turned")), (std::vector<int32_t>{9, 6, 8, 5, 7, 4}));
 }
 
+// Its memory has the new value, which is not what the run has seen.
+TEST(Session, AnOutputThatIsAnInputIsNotShownWithALaterValue) {
+  FakeRuntime runtime(R"({"devices": 1})");
+  GraphBuilder builder;
+  const TensorId x = builder.input("x", DType::kI32, kShape).value();
+  ASSERT_TRUE(builder.output(x, "same").ok());
+  ASSERT_TRUE(builder.output(builder.op(Op::kNEG, {x}).value(), "y").ok());
+  const auto session = Session::prepare(*runtime, builder.finish().value()).value();
+  ASSERT_TRUE(session->set_input("x", values({1, 2, 3, 4, 5, 6})).ok());
+  ASSERT_TRUE(session->run().ok());
+  EXPECT_EQ(list_of(*session->output("same"))[0], 1);
+  ASSERT_TRUE(session->set_input("x", values({7, 2, 3, 4, 5, 6})).ok());
+  EXPECT_EQ(session->output("same").status().id(), "session.no-output");
+  ASSERT_TRUE(session->run().ok());
+  EXPECT_EQ(list_of(*session->output("same"))[0], 7);
+}
+
 TEST(Session, NullGraphsAndDevicesAreErrors) {
   FakeRuntime runtime(R"({"devices": 1})");
   GraphBuilder builder;
