@@ -32,10 +32,7 @@ Result<std::unique_ptr<Executor>> Executor::make(const Input& input, Setback* se
 Executor::~Executor() {
   cancel();
   drain();
-  closing_ = true;
-  submitted_.fetch_add(1);
-  submitted_.notify_all();
-  for (std::thread& thread : threads_) thread.join();
+  stop_threads();
 }
 
 Status Executor::activate(SessionMemory& memory) {

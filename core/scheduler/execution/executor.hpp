@@ -83,6 +83,7 @@ class Executor {
 
   RunState& begin_run(const RunOptions& options);
   void start_threads();
+  void stop_threads();
   void serve(uint32_t device);
   void run_lane(Lane& lane, std::span<const uint32_t> tasks, RunState& run);
   void run_here(RunState& run, const std::function<Status(uint32_t)>* after_split);

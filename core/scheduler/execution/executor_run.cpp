@@ -1,5 +1,6 @@
 // The running of an Executor; its making is in executor.cpp.
 #include <algorithm>
+#include <system_error>
 
 #include "backplane/base/text.hpp"
 #include "backplane/scheduler/trace.hpp"
@@ -65,13 +66,29 @@ uint64_t Executor::run_observed(const RunOptions& options, const std::function<S
   return next_number_ - 1;
 }
 
+// All or none: where the system gives no more threads, the caller runs the tasks itself, which is slower and as right.
 void Executor::start_threads() {
   submitted_ = next_number_;
-  for (uint32_t device = 0; device < lanes_.size(); ++device) {
-    if (lanes_[device] == nullptr) continue;
-    lanes_[device]->set_issued(next_number_ * lanes_[device]->task_count());
-    threads_.emplace_back([this, device] { serve(device); });
+  try {
+    threads_.reserve(lane_count_);
+    for (uint32_t device = 0; device < lanes_.size(); ++device) {
+      if (lanes_[device] == nullptr) continue;
+      lanes_[device]->set_issued(next_number_ * lanes_[device]->task_count());
+      threads_.emplace_back([this, device] { serve(device); });
+    }
+  } catch (const std::system_error& error) {
+    stop_threads();
+    runtime_.log().write(LogLevel::warn, "scheduler", cat("no thread for each device: ", error.what()));
   }
+}
+
+void Executor::stop_threads() {
+  closing_ = true;
+  submitted_.fetch_add(1);
+  submitted_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
+  closing_ = false;
 }
 
 void Executor::serve(uint32_t device) {
@@ -162,7 +179,7 @@ Status Executor::await_others(Lane& lane, const Task& task, RunState& run) {
   for (uint32_t i = 0; i < task.carried_count; ++i) {
     const Task& other = plan_->tasks[plan_->carried_waits[task.first_carried + i]];
     if (finished_ <= before) {
-      lanes_[other.device]->await_issued(before * lanes_[other.device]->task_count() + other.rank + 1);
+      if (threaded()) lanes_[other.device]->await_issued(before * lanes_[other.device]->task_count() + other.rank + 1);
       if (broken_from_ <= before) return aborted();
       BP_TRY(await_task(lane, task, other, before));
     }

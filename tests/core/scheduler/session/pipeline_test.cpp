@@ -1,5 +1,9 @@
 // Several runs in flight.
 #include <gtest/gtest.h>
+#include <pthread.h>
+
+#include <system_error>
+#include <thread>
 
 #include "fake_runtime.hpp"
 #include "small_graphs.hpp"
@@ -91,6 +95,50 @@ INSTANTIATE_TEST_SUITE_P(
                       R"({"devices": 2, "async": true, "seed": 7, "max_delay_us": 300, "memory": "host"})",
                       R"({"devices": 2, "0-async": true, "seed": 8, "max_delay_us": 300, "peer_copy": false})",
                       R"({"devices": 2, "async": true, "seed": 9, "max_delay_us": 300, "programs": false})"));
+
+// While it lives, no thread can be made: its stack would not fit into the address space.
+class NoThreads {
+ public:
+  NoThreads() {
+    EXPECT_EQ(pthread_getattr_default_np(&before_), 0);
+    pthread_attr_t attributes;
+    EXPECT_EQ(pthread_attr_init(&attributes), 0);
+    EXPECT_EQ(pthread_attr_setstacksize(&attributes, size_t{1} << 47), 0);
+    EXPECT_EQ(pthread_setattr_default_np(&attributes), 0);
+    pthread_attr_destroy(&attributes);
+  }
+  ~NoThreads() {
+    pthread_setattr_default_np(&before_);
+    pthread_attr_destroy(&before_);
+  }
+
+ private:
+  pthread_attr_t before_;
+};
+
+TEST(Pipeline, WithoutThreadsTheCallerRunsTheTasks) {
+  FakeRuntime runtime(R"({"devices": 2})");
+  SessionOptions options(in_turn(9, 2));
+  options.pipeline_depth = 2;
+  const auto session = Session::prepare(*runtime, adding_chain(9), {}, options).value();
+  std::vector<uint64_t> runs;
+  {
+    const NoThreads none;
+    ASSERT_THROW(std::thread([] {}).join(), std::system_error);
+    for (int32_t i = 0; i < 2; ++i) {
+      ASSERT_TRUE(session->set_input("x", small_value(i)).ok());
+      runs.push_back(session->submit().value());
+    }
+  }
+  for (int32_t i = 0; i < 6; ++i) {
+    ASSERT_TRUE(session->wait(runs[static_cast<size_t>(i)]).ok());
+    EXPECT_EQ(first_of(session->output("y")), i + 9);
+    ASSERT_TRUE(session->set_input("x", small_value(i + 2)).ok());
+    runs.push_back(session->submit().value());  // with threads again
+  }
+  ASSERT_TRUE(session->wait(runs[6]).ok());
+  ASSERT_TRUE(session->wait(runs[7]).ok());
+}
 
 TEST(Pipeline, MoreThanItsDepthIsRefused) {
   FakeRuntime runtime(R"({"devices": 1})");
