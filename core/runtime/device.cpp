@@ -46,13 +46,6 @@ std::optional<uint64_t> figure(const bp_memory_stats& stats, uint64_t bit, uint6
   return (stats.valid & bit) != 0 ? std::optional(value) : std::nullopt;
 }
 
-// The text at an offset that a plugin gave, kept within the storage that it was lent.
-std::string reason_at(const std::vector<char>& text, uint64_t length, uint32_t at) {
-  const uint64_t end = std::min<uint64_t>(length, text.size());
-  if (at == BP_NONE || at >= end) return {};
-  return std::string(text.data() + at, strnlen(text.data() + at, end - at));
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Device>> Device::make(const bp_opened& tables, bp_device* handle, std::string plugin_id,
@@ -157,11 +150,11 @@ Result<uint64_t> Device::tensor_bytes(uint32_t memtype, const bp_graph& graph, u
   return bytes;
 }
 
-Result<std::vector<NodeAnswer>> Device::query(const bp_graph& graph, std::span<const uint32_t> nodes) const {
+Result<NodeAnswers> Device::query(const bp_graph& graph, std::span<const uint32_t> nodes) const {
   const size_t count = nodes.empty() ? graph.node_count : nodes.size();
   if (count >= BP_NONE) return invalid_argument(cat(name_, ": ", count, " nodes are too many for one query"));
   std::vector<bp_node_answer> answers(count, bp_node_answer{BP_VERDICT_NO, BP_NONE, 0});
-  std::vector<char> text(std::min<uint64_t>(count * kReasonBytesPerNode, kMaxReasonBytes));
+  std::string text(std::min<uint64_t>(count * kReasonBytesPerNode, kMaxReasonBytes), 0);
   auto query = make_struct<bp_node_query>(BP_KIND_NODE_QUERY);
   query.graph = &graph;
   query.nodes = nodes.empty() ? nullptr : nodes.data();
@@ -173,11 +166,9 @@ Result<std::vector<NodeAnswer>> Device::query(const bp_graph& graph, std::span<c
   BP_TRY(call_plugin("query_nodes", [&](bp_error* error) {
            return tables_.device_i->query_nodes(handle_, &query, error);
          }).with_context(name_));
-  std::vector<NodeAnswer> out;
-  out.reserve(count);
-  for (const bp_node_answer& answer : answers)
-    out.push_back({answer.verdict, answer.alias_mask, reason_at(text, query.text_len, answer.reason_at)});
-  return out;
+  text.resize(std::min<uint64_t>(query.text_len, text.size()));
+  text.shrink_to_fit();
+  return NodeAnswers(std::move(answers), std::move(text));
 }
 
 Result<Buffer> Device::allocate(uint32_t memtype, uint64_t bytes, uint32_t usage) {

@@ -19,7 +19,7 @@ struct Side {
   static Result<Side> make(std::shared_ptr<const Graph> graph, Device& device) {
     BP_TRY_ASSIGN(DeviceGraph memory, DeviceGraph::make(graph, device));
     BP_TRY_ASSIGN(Stream stream, device.create_stream());
-    BP_TRY_ASSIGN(std::vector<NodeAnswer> answers, device.query(graph->abi()));
+    BP_TRY_ASSIGN(NodeAnswers answers, device.query(graph->abi()));
     return Side{std::move(memory), std::move(stream), std::move(answers)};
   }
 
@@ -50,7 +50,7 @@ struct Side {
 
   DeviceGraph memory;
   Stream stream;
-  std::vector<NodeAnswer> answers;
+  NodeAnswers answers;
 };
 
 class Comparer {

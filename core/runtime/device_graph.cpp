@@ -50,7 +50,7 @@ Result<DeviceGraph> DeviceGraph::allocate(std::shared_ptr<const Graph> shared, D
     const TensorId root = graph.storage(storage).root;
     BP_TRY_ASSIGN(const uint64_t bytes,
                   PlacedTensor::bytes_needed(device, kMemtype, graph.dtype(root), graph.shape(root)));
-    const Result<uint64_t> offset = (graph.constant(storage).is_null() ? values : weights).add(bytes);
+    const Result<uint64_t> offset = (graph.is_constant(storage) ? weights : values).add(bytes);
     if (!offset.ok()) return offset.status().with_context(cat(graph.tensor_text(root), " on ", device.name()));
     offsets.push_back(*offset);
   }
@@ -59,7 +59,7 @@ Result<DeviceGraph> DeviceGraph::allocate(std::shared_ptr<const Graph> shared, D
   for (StorageId storage = 0; storage < graph.storage_count(); ++storage) {
     const TensorId root = graph.storage(storage).root;
     const std::span<const int64_t> shape = graph.shape(root);
-    MultiBuffer& memory = graph.constant(storage).is_null() ? made.values_ : made.weights_;
+    MultiBuffer& memory = graph.is_constant(storage) ? made.weights_ : made.values_;
     BP_TRY_ASSIGN(const MultiBuffer::Place place, memory.place(offsets[storage], 0));
     BP_TRY_ASSIGN(PlacedTensor tensor,
                   PlacedTensor::place(*place.buffer, place.offset, graph.dtype(root), {shape.begin(), shape.end()}));

@@ -113,10 +113,10 @@ void Conformance::run_case(uint64_t seed) {
   Device& device = *runtime_->device("cpu0").value();
   const auto answers = device.query((*graph)->abi());
   ASSERT_TRUE(answers.ok()) << answers.status().to_string();
-  const NodeAnswer& answer = answers->back();
+  const NodeAnswer answer = (*answers)[answers->size() - 1];
   if (!answer.runs()) {
     EXPECT_NE(answer.reason, "");
-    ++refusals_[answer.reason];
+    ++refusals_[std::string(answer.reason)];
     return;
   }
   const bool fast = answer.verdict == BP_VERDICT_YES;

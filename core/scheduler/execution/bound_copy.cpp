@@ -11,7 +11,7 @@ BoundCopy::BoundCopy(const Plan& plan, const PlannedCopy& planned, const BoundMe
   for (uint32_t slot = 0; slot < memory.depth(); ++slot) {
     spots_.push_back(
         {memory.spot_on(planned.storage, planned.from, slot), memory.spot_on(planned.storage, planned.to, slot), {}});
-    if (indices != kNone && plan.graph->constant(indices).is_null())
+    if (indices != kNone && !plan.graph->is_constant(indices))
       spots_.back().indices = memory.spot_on(indices, plan.homes[indices], slot);
   }
   const SharedBuffer& source = *spots_.front().from.buffer;

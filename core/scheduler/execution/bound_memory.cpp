@@ -58,7 +58,7 @@ Status BoundMemory::place_outside(const std::vector<Device*>& devices, SessionMe
     const Residence& residence = plan_->residences[i];
     if (residence.pool != kNone) continue;
     const uint32_t number = residence.device;
-    const bool constant = !graph.constant(residence.storage).is_null();
+    const bool constant = graph.is_constant(residence.storage);
     BP_TRY_ASSIGN(outside_[i], noting(constant ? memory.constant(graph, residence.storage, *devices[number])
                                                : memory.state(graph, residence.storage, *devices[number]),
                                       number, failing));
@@ -76,7 +76,7 @@ Spot BoundMemory::spot(const Residence& residence, uint32_t slot) const {
 Status BoundMemory::activate_states(SessionMemory& memory) const {
   for (size_t i = 0; i < outside_.size(); ++i) {
     const StorageId storage = plan_->residences[i].storage;
-    if (outside_[i] != nullptr && plan_->graph->constant(storage).is_null())
+    if (outside_[i] != nullptr && !plan_->graph->is_constant(storage))
       BP_TRY(memory.activate_state(*plan_->graph, storage, outside_[i]));
   }
   return {};

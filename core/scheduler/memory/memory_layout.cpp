@@ -89,7 +89,7 @@ class LayoutBuilder {
   }
   // Constants that are put in place once: where they are located, and on devices to which nothing copies them.
   bool is_placed_once(uint32_t instance) const {
-    return !graph_.constant(cut_.instances.storage(instance)).is_null() &&
+    return graph_.is_constant(cut_.instances.storage(instance)) &&
            (cut_.instances.is_home(instance) || !copied_[instance]);
   }
 

@@ -18,7 +18,7 @@ Communication::Communication(const PlacementInput& input, const CostModel& costs
   for (StorageId storage = 0; storage < graph_.storage_count(); ++storage) {
     const Storage& record = graph_.storage(storage);
     first_[storage + 1] = first_[storage] + record.reads;
-    const bool constant = (record.flags & BP_TENSOR_WEIGHT) != 0;
+    const bool constant = graph_.is_constant(storage);
     if (constant && input.options.soft_weights && record.bytes <= kReplicatedBytes) origin_[storage] = kNowhere;
     if (constant || origin_[storage] != kNone) continue;
     origin_[storage] = writers_[storage] == kNone ? capability_.last_device() : kOfWriter;

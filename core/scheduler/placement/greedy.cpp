@@ -58,7 +58,7 @@ class GreedyPlacer {
       if (++count > kNamedNodes) continue;
       text += cat(text.empty() ? "" : "; ", node_text(graph_, node), ":");
       for (uint32_t device = 0; device < device_count_; ++device) {
-        const std::string reason = capability_.answer(node, device).reason;
+        const std::string_view reason = capability_.answer(node, device).reason;
         text += cat(device == 0 ? " " : ", ", input_.devices[device]->name(), " says ", reason.empty() ? "no" : reason);
       }
     }
@@ -66,8 +66,6 @@ class GreedyPlacer {
     if (count > kNamedNodes) text += cat("; and ", count - kNamedNodes, " more");
     return unimplemented(cat("no device can run ", count, count == 1 ? " node: " : " nodes: ", text), "plan.no-device");
   }
-
-  bool is_constant(StorageId storage) const { return (graph_.storage(storage).flags & BP_TENSOR_WEIGHT) != 0; }
 
   // The first device that runs the node and writes what is in `owner`'s memory where it is; kNone if there is none.
   uint32_t first_writer_of(NodeId node, uint32_t owner) const {
@@ -98,7 +96,7 @@ class GreedyPlacer {
   uint64_t activation_bytes(NodeId node) const {
     uint64_t bytes = 0;
     for (const TensorId input : graph_.node_inputs(node))
-      if (input != kNone && !is_constant(graph_.storage_of(input))) bytes += graph_.tensor(input).bytes;
+      if (input != kNone && !graph_.is_constant(graph_.storage_of(input))) bytes += graph_.tensor(input).bytes;
     for (const TensorId output : graph_.node_outputs(node))
       if (output != kNone) bytes += graph_.tensor(output).bytes;
     return bytes;
@@ -118,7 +116,7 @@ class GreedyPlacer {
       if (input == kNone) continue;
       const StorageId storage = graph_.storage_of(input);
       const uint32_t owner = input_.located[storage];
-      const bool constant = is_constant(storage);
+      const bool constant = graph_.is_constant(storage);
       if (!constant && owner == kNone) continue;
       const uint64_t bytes = graph_.storage(storage).bytes;
       const bool decides = owner == kNone ? best.device == kNone : best_bytes == 0 || bytes > best_bytes;
@@ -173,7 +171,7 @@ class GreedyPlacer {
 
   bool readable(TensorId tensor, uint32_t device) const {
     const StorageId storage = graph_.storage_of(tensor);
-    if (input_.located[storage] == kNone && is_constant(storage)) return true;
+    if (input_.located[storage] == kNone && graph_.is_constant(storage)) return true;
     const uint32_t owner = home(storage);
     return owner != kNone && capability_.reads_in_place(device, owner);
   }
@@ -208,7 +206,7 @@ class GreedyPlacer {
   uint64_t readable_bytes(NodeId node, uint32_t device) const {
     uint64_t bytes = 0;
     for (const TensorId input : graph_.node_inputs(node))
-      if (input != kNone && !is_constant(graph_.storage_of(input)) && readable(input, device))
+      if (input != kNone && !graph_.is_constant(graph_.storage_of(input)) && readable(input, device))
         bytes += graph_.tensor(input).bytes;
     return bytes;
   }

@@ -37,7 +37,7 @@ Status check_device(const PlacementInput& input, NodeId node, uint32_t device) {
         cat("pin of ", node_text(input.graph, node), " names device ", device, " of ", input.devices.size()),
         "plan.pin-device");
   if (input.capability.runs(node, device)) return {};
-  const std::string reason = input.capability.answer(node, device).reason;
+  const std::string_view reason = input.capability.answer(node, device).reason;
   return invalid_argument(cat(node_text(input.graph, node), " is pinned to ", input.devices[device]->name(),
                               ", which cannot run it", reason.empty() ? "" : ": ", reason),
                           "plan.pin-unsupported");

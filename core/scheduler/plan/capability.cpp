@@ -7,7 +7,7 @@
 
 namespace backplane {
 
-Capability::Capability(std::vector<std::vector<NodeAnswer>> answers, std::vector<std::vector<Access>> in_place)
+Capability::Capability(std::vector<NodeAnswers> answers, std::vector<std::vector<Access>> in_place)
     : answers_(std::move(answers)), in_place_(std::move(in_place)) {
   for (uint32_t device = 0; device < device_count(); ++device) {
     unusable_.emplace_back(answers_[device].empty() ? "no answers" : "");
@@ -23,7 +23,7 @@ Result<Capability> Capability::ask(const Graph& graph, const std::vector<Device*
   bool any = false;
   for (uint32_t device = 0; device < devices.size(); ++device) {
     if (std::ranges::find(options.excluded_devices, device) != options.excluded_devices.end()) continue;
-    Result<std::vector<NodeAnswer>> answers = devices[device]->query(graph.abi());
+    Result<NodeAnswers> answers = devices[device]->query(graph.abi());
     if (!answers.ok()) {
       capability.unusable_[device] = answers.status().message();
       continue;
@@ -37,7 +37,7 @@ Result<Capability> Capability::ask(const Graph& graph, const std::vector<Device*
     return failed_precondition(cat("no device can be used: ", join(capability.unusable_, ", ")), "plan.no-devices");
   for (const auto& [node, device] : options.refusals)
     if (device < devices.size() && node < capability.answers_[device].size())
-      capability.answers_[device][node] = {BP_VERDICT_NO, 0, "it took the node when asked, and refused it later"};
+      capability.answers_[device].set(node, BP_VERDICT_NO, "it took the node when asked, and refused it later");
   for (size_t reader = 0; reader < devices.size(); ++reader) {
     std::vector<Access>& row = capability.in_place_.emplace_back(devices.size(), Access::none);
     for (size_t owner = 0; owner < devices.size(); ++owner) {

@@ -18,7 +18,7 @@ class Capability {
   enum class Access : uint8_t { none, read, write };
 
   // As told instead of asked, for tests and benchmarks: `answers` by device and node, `in_place` by reader and owner.
-  Capability(std::vector<std::vector<NodeAnswer>> answers, std::vector<std::vector<Access>> in_place);
+  Capability(std::vector<NodeAnswers> answers, std::vector<std::vector<Access>> in_place);
   // Asks every device that options do not exclude about every node; options.refusals count as NO. A device that does
   // not answer cannot be used. Errors: failed_precondition if there is none left.
   static Result<Capability> ask(const Graph& graph, const std::vector<Device*>& devices, const PlanOptions& options);
@@ -32,7 +32,7 @@ class Capability {
     return usable(device) ? answers_[device][node] : NodeAnswer{BP_VERDICT_NO, 0, unusable_[device]};
   }
   uint32_t verdict(NodeId node, uint32_t device) const {
-    return answers_[device].empty() ? BP_VERDICT_NO : answers_[device][node].verdict;
+    return answers_[device].empty() ? BP_VERDICT_NO : answers_[device].verdict(node);
   }
   bool runs(NodeId node, uint32_t device) const { return verdict(node, device) != BP_VERDICT_NO; }
   // Whether kernels of `reader` can read the default memory of `owner` where it is. A device reads its own.
@@ -46,9 +46,9 @@ class Capability {
   Capability() = default;
 
   uint32_t last_device_ = 0;
-  std::vector<std::vector<NodeAnswer>> answers_;  // by device, node; none if it is not usable
-  std::vector<std::string> unusable_;             // by device: why; empty = it is usable
-  std::vector<std::vector<Access>> in_place_;     // by reader, owner
+  std::vector<NodeAnswers> answers_;           // by device; empty if it is not usable
+  std::vector<std::string> unusable_;          // by device: why; empty = it is usable
+  std::vector<std::vector<Access>> in_place_;  // by reader, owner
 };
 
 }  // namespace backplane

@@ -41,7 +41,7 @@ class Finder {
 
   void use(StorageId storage, uint32_t device, uint32_t task) {
     const Residence* place = plan_.residence(storage, device);
-    if (place == nullptr || (!plan_.graph->constant(storage).is_null() && place->pool == kNone)) return;
+    if (place == nullptr || (plan_.graph->is_constant(storage) && place->pool == kNone)) return;
     if (place->pool != kNone && plan_.pools[place->pool].kind == PoolKind::ports) return;
     const Area area = place->pool == kNone ? Area{kNone, storage} : Area{place->pool, place->chunk};
     std::vector<Use>& uses = uses_[area][plan_.tasks[task].device];

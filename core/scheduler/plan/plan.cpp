@@ -1,6 +1,7 @@
 #include "backplane/scheduler/plan.hpp"
 
 #include <algorithm>
+#include <span>
 #include <unordered_map>
 
 #include "backplane/base/text.hpp"
@@ -17,19 +18,17 @@ namespace {
 uint64_t sum_of_weights(const Graph& graph, const std::vector<Residence>& residences) {
   uint64_t bytes = 0;
   for (const Residence& residence : residences)
-    if (residence.pool == kNone && !graph.constant(residence.storage).is_null())
+    if (residence.pool == kNone && graph.is_constant(residence.storage))
       bytes += graph.storage(residence.storage).bytes;
   return bytes;
 }
 
 bool can_be_located(const Graph& graph, StorageId storage) {
-  return !graph.constant(storage).is_null() || (graph.storage(storage).flags & BP_TENSOR_STATE) != 0;
+  return graph.is_constant(storage) || (graph.storage(storage).flags & BP_TENSOR_STATE) != 0;
 }
 
-Status check_device(std::string_view what, uint32_t device, const std::vector<Device*>& devices) {
-  return device < devices.size()
-             ? Status()
-             : invalid_argument(cat(what, " names device ", device, " of ", devices.size()), "plan.location-device");
+Status no_such_device(std::string_view what, uint32_t device, size_t count) {
+  return invalid_argument(cat(what, " names device ", device, " of ", count), "plan.location-device");
 }
 
 Status no_such_location(const Graph& graph, std::string_view name) {
@@ -41,20 +40,11 @@ Status no_such_location(const Graph& graph, std::string_view name) {
       "plan.location-name");
 }
 
-// By storage: the device that the options put it on.
-Result<std::vector<uint32_t>> find_located(const Graph& graph, const std::vector<Device*>& devices,
-                                           const PlanOptions& options) {
-  std::vector<uint32_t> located(graph.storage_count(), kNone);
-  if (options.weights_device != kNone) {
-    BP_TRY(check_device("weights_device", options.weights_device, devices));
-    for (StorageId storage = 0; storage < graph.storage_count(); ++storage)
-      if (!graph.constant(storage).is_null()) located[storage] = options.weights_device;
-  }
+// Locations in any order; of two with one name the later holds.
+Status look_up_located(const Graph& graph, std::span<const std::pair<std::string, uint32_t>> locations,
+                       std::vector<uint32_t>& located) {
   std::unordered_map<std::string_view, uint32_t> wanted;  // name -> device
-  for (const auto& [name, device] : options.locations) {
-    BP_TRY(check_device(cat("location of '", name, "'"), device, devices));
-    wanted.insert_or_assign(name, device);
-  }
+  for (const auto& [name, device] : locations) wanted.insert_or_assign(name, device);
   for (StorageId storage = 0; storage < graph.storage_count() && !wanted.empty(); ++storage) {
     if (!can_be_located(graph, storage)) continue;
     const auto found = wanted.find(graph.tensor_name(graph.storage(storage).root));
@@ -62,8 +52,31 @@ Result<std::vector<uint32_t>> find_located(const Graph& graph, const std::vector
     located[storage] = found->second;
     wanted.erase(found);
   }
-  for (const auto& [name, device] : options.locations)
+  for (const auto& [name, device] : locations)
     if (wanted.contains(name)) return no_such_location(graph, name);
+  return {};
+}
+
+// By storage: the device that the options put it on.
+Result<std::vector<uint32_t>> find_located(const Graph& graph, size_t device_count, const PlanOptions& options) {
+  std::vector<uint32_t> located(graph.storage_count(), kNone);
+  if (options.weights_device != kNone) {
+    if (options.weights_device >= device_count)
+      return no_such_device("weights_device", options.weights_device, device_count);
+    for (StorageId storage = 0; storage < graph.storage_count(); ++storage)
+      if (graph.is_constant(storage)) located[storage] = options.weights_device;
+  }
+  const auto& locations = options.locations;
+  for (const auto& [name, device] : locations)
+    if (device >= device_count) return no_such_device(cat("location of '", name, "'"), device, device_count);
+  // Most lists are in the order of the graph: what follows the last one found is seen without looking it up.
+  size_t next = 0;
+  for (StorageId storage = 0; storage < graph.storage_count() && next < locations.size(); ++storage) {
+    if (!can_be_located(graph, storage) || graph.tensor_name(graph.storage(storage).root) != locations[next].first)
+      continue;
+    located[storage] = locations[next++].second;
+  }
+  if (next < locations.size()) BP_TRY(look_up_located(graph, std::span(locations).subspan(next), located));
   return located;
 }
 
@@ -94,7 +107,7 @@ Result<std::shared_ptr<const Plan>> make_plan(std::shared_ptr<const Graph> graph
   if (devices.empty())
     return failed_precondition("a plan needs at least one device, and there is none; `backplane plugins` says why",
                                "plan.no-devices");
-  BP_TRY_ASSIGN(const std::vector<uint32_t> located, find_located(*graph, devices, options));
+  BP_TRY_ASSIGN(const std::vector<uint32_t> located, find_located(*graph, devices.size(), options));
   BP_TRY_ASSIGN(const Capability capability, Capability::ask(*graph, devices, options));
   auto plan = std::make_shared<Plan>();
   BP_TRY_ASSIGN(PlacementResult placed, place({*graph, capability, devices, options, located}));

@@ -51,10 +51,10 @@ class Splitter {
     for (const Graph::Port& port : graph_.inputs())
       if (home(port.tensor) == kNone) result_.home[graph_.storage_of(port.tensor)] = input_.capability.last_device();
     for (StorageId storage = 0; storage < graph_.storage_count(); ++storage)
-      if (result_.home[storage] == kNone && graph_.constant(storage).is_null())
+      if (result_.home[storage] == kNone && !graph_.is_constant(storage))
         result_.home[storage] = input_.capability.last_device();  // a state that is only read
     for (StorageId storage = 0; storage < graph_.storage_count() && !has_streams_; ++storage)
-      has_streams_ = result_.home[storage] != kNone && !graph_.constant(storage).is_null();
+      has_streams_ = result_.home[storage] != kNone && graph_.is_constant(storage);
     if (has_streams_) last_split_.assign(graph_.storage_count(), 0);
     // A device that must write to a copy also reads from it, even where it could read the home.
     for (const NodeId node : input_.order)
@@ -93,7 +93,7 @@ class Splitter {
   // A constant that is copied anew in each run.
   bool streams(StorageId storage, uint32_t device) const {
     const uint32_t home = result_.home[storage];
-    return home != kNone && !graph_.constant(storage).is_null() && !is_replicated(storage) &&
+    return home != kNone && graph_.is_constant(storage) && !is_replicated(storage) &&
            !input_.capability.reads_in_place(device, home);
   }
   bool is_replicated(StorageId storage) const {
@@ -119,7 +119,7 @@ class Splitter {
   void read(TensorId tensor, uint32_t device, TensorId indices) {
     const StorageId storage = graph_.storage_of(tensor);
     const uint32_t home = result_.home[storage];
-    if (home == kNone || (home != device && !graph_.constant(storage).is_null() && is_replicated(storage) &&
+    if (home == kNone || (home != device && graph_.is_constant(storage) && is_replicated(storage) &&
                           !input_.capability.reads_in_place(device, home))) {
       result_.instances.find_or_add(storage, device);
     } else if (device != home &&
@@ -136,7 +136,7 @@ class Splitter {
     if (region.extent() == 0) return;
     if (copied.version != version_[storage]) {
       copied = {version_[storage], add_copy(storage, result_.home[storage], device, /*write_back=*/false, region)};
-      if (graph_.constant(storage).is_null()) return;
+      if (!graph_.is_constant(storage)) return;
       streamed_bytes_ += graph_.storage(storage).bytes;
       result_.copies[copied.copy].indices = indices;
     } else if (copied.copy != kNone) {

@@ -34,7 +34,7 @@ void for_each_access(const TaskSource& source, const Task& task, const Visit& vi
     const PlannedCopy& copy = source.copies[task.index];
     visit(TaskAccess{copy.storage, copy.from, kNone, false, 0});
     // The host reads indices at their home; those that are constants are in nobody's memory.
-    if (copy.indices != kNone && graph.constant(graph.storage_of(copy.indices)).is_null()) {
+    if (copy.indices != kNone && !graph.is_constant(graph.storage_of(copy.indices))) {
       const StorageId indices = graph.storage_of(copy.indices);
       visit(TaskAccess{indices, source.homes[indices], copy.indices, false, 0});
     }

@@ -1,5 +1,7 @@
 #include "kernels.hpp"
 
+#include <algorithm>
+
 namespace fake {
 
 using backplane::sdk::type_layout;
@@ -70,7 +72,7 @@ std::string refuse_form(const NodeView& node, uint32_t inputs, std::span<const u
 }
 
 bool equal(std::span<const int64_t> a, std::span<const int64_t> b) {
-  return std::vector<int64_t>(a.begin(), a.end()) == std::vector<int64_t>(b.begin(), b.end());
+  return std::equal(a.begin(), a.end(), b.begin(), b.end());
 }
 
 bool plain(uint32_t dtype) { return type_layout(dtype).block_elements == 1; }

@@ -71,7 +71,9 @@ class Graph {
   const Port* find_input(std::string_view name) const;
   const Port* find_output(std::string_view name) const;
 
-  // The value of a constant storage (flag BP_TENSOR_WEIGHT, no writer), or a null tensor.
+  // No node writes a constant.
+  bool is_constant(StorageId id) const { return (storages_[id].flags & BP_TENSOR_WEIGHT) != 0; }
+  // The value of a constant storage, or a null tensor.
   const HostTensor& constant(StorageId id) const;
 
   // The dense value of a tensor, from the bytes of its storage. REQUIRES: as many bytes as the storage has.

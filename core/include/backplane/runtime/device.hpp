@@ -17,6 +17,7 @@
 #include "backplane/abi/plugin.h"
 #include "backplane/base/status.hpp"
 #include "backplane/runtime/memory.hpp"
+#include "backplane/runtime/node_answers.hpp"
 #include "backplane/runtime/stream.hpp"
 
 namespace backplane {
@@ -34,14 +35,6 @@ struct MemoryType {
 // Unknown figures are absent.
 struct MemoryStats {
   std::optional<uint64_t> total, free, used, peak, largest_free, reserved_pool;  // bytes
-};
-
-struct NodeAnswer {
-  uint32_t verdict = BP_VERDICT_NO;
-  uint64_t alias_mask = 0;  // as bp_node_answer.alias_mask
-  std::string reason;       // of a NO or SLOW; may be empty
-
-  bool runs() const { return verdict != BP_VERDICT_NO; }
 };
 
 class Device {
@@ -78,7 +71,7 @@ class Device {
   // Bytes that tensor `tensor` needs in memory type `memtype`.
   Result<uint64_t> tensor_bytes(uint32_t memtype, const bp_graph& graph, uint32_t tensor) const;
   // One answer per node asked about; `nodes` empty = all nodes of the graph.
-  Result<std::vector<NodeAnswer>> query(const bp_graph& graph, std::span<const uint32_t> nodes = {}) const;
+  Result<NodeAnswers> query(const bp_graph& graph, std::span<const uint32_t> nodes = {}) const;
 
   // Allocates; contents are undefined.
   Result<Buffer> allocate(uint32_t memtype, uint64_t bytes, uint32_t usage);

@@ -190,55 +190,65 @@ namespace detail {
   throw Error(BP_E_INVALID_ARG, "malformed graph: " + what);
 }
 
+// Whose fault it is: "tensor 3". Text only when there is one, since whole graphs are checked on the way to each plan.
+struct Who {
+  const char* what;
+  uint32_t index = BP_NONE;  // none
+
+  [[noreturn]] void bad(const std::string& fault) const {
+    bad_graph(what + (index == BP_NONE ? std::string() : ' ' + std::to_string(index)) + ' ' + fault);
+  }
+};
+
 inline bool in_pool(uint64_t at, uint64_t count, uint64_t pool) {
   return count == 0 || (at <= pool && count <= pool - at);
 }
 
 inline void check_tensor(const bp_graph& graph, uint32_t index) {
   const bp_tensor& t = *bp_tensor_at(&graph, index);
-  const std::string who = "tensor " + std::to_string(index);
-  if (!in_pool(t.shape_at, t.rank, graph.i64_count)) bad_graph(who + " has its shape outside the pool");
-  if (!in_pool(t.stride_at, t.rank, graph.i64_count)) bad_graph(who + " has its strides outside the pool");
+  const Who who{"tensor", index};
+  if (!in_pool(t.shape_at, t.rank, graph.i64_count)) who.bad("has its shape outside the pool");
+  if (!in_pool(t.stride_at, t.rank, graph.i64_count)) who.bad("has its strides outside the pool");
   const uint32_t block = type_layout(t.dtype).block_elements;
   if (block > 1 && (t.rank == 0 || graph.i64[t.shape_at + t.rank - 1] % block != 0))
-    bad_graph(who + " has an innermost extent that is not a multiple of its type's block");
+    who.bad("has an innermost extent that is not a multiple of its type's block");
   int64_t elements = 1;
   for (uint32_t axis = 0; axis < t.rank; ++axis) {
     const int64_t extent = graph.i64[t.shape_at + axis];
-    if (extent < 0) bad_graph(who + " has a negative extent");
-    if (graph.i64[t.stride_at + axis] < 0) bad_graph(who + " has a negative stride");
-    if (__builtin_mul_overflow(elements, extent, &elements)) bad_graph(who + " has too many elements");
+    if (extent < 0) who.bad("has a negative extent");
+    if (graph.i64[t.stride_at + axis] < 0) who.bad("has a negative stride");
+    if (__builtin_mul_overflow(elements, extent, &elements)) who.bad("has too many elements");
   }
   if (t.view_of != BP_NONE && (t.view_of >= graph.tensor_count || bp_tensor_at(&graph, t.view_of)->view_of != BP_NONE))
-    bad_graph(who + " is a view of a tensor that is missing or itself a view");
+    who.bad("is a view of a tensor that is missing or itself a view");
   if (t.name_at != BP_NONE && (t.name_at >= graph.text_bytes ||
                                std::memchr(graph.text + t.name_at, 0, graph.text_bytes - t.name_at) == nullptr))
-    bad_graph(who + " has its name outside the pool");
+    who.bad("has its name outside the pool");
 }
 
-inline void check_operands(const bp_graph& graph, uint64_t at, uint64_t count, const std::string& who) {
-  if (!in_pool(at, count, graph.u32_count)) bad_graph(who + " has operands outside the pool");
+inline void check_operands(const bp_graph& graph, uint64_t at, uint64_t count, const Who& who) {
+  if (!in_pool(at, count, graph.u32_count)) who.bad("has operands outside the pool");
   for (uint64_t i = 0; i < count; ++i)
     if (graph.u32[at + i] != BP_NONE && graph.u32[at + i] >= graph.tensor_count)
-      bad_graph(who + " names tensor " + std::to_string(graph.u32[at + i]) + ", which is missing");
+      who.bad("names tensor " + std::to_string(graph.u32[at + i]) + ", which is missing");
 }
 
-inline void check_attr(const bp_graph& graph, const bp_attr& a, const std::string& who) {
+inline void check_attr(const bp_graph& graph, const bp_attr& a, const Who& who) {
   const uint64_t pool = a.type == BP_ATTR_TYPE_I64S   ? graph.i64_count
                         : a.type == BP_ATTR_TYPE_F64S ? graph.f64_count
                         : a.type == BP_ATTR_TYPE_TEXT ? graph.text_bytes
                         : a.type == BP_ATTR_TYPE_BLOB ? graph.blob_bytes
                                                       : 0;
   if (a.type > BP_ATTR_TYPE_F64 && !in_pool(a.at, a.count, pool))
-    bad_graph(who + " has attribute " + std::to_string(a.key) + " outside its pool");
+    who.bad("has attribute " + std::to_string(a.key) + " outside its pool");
 }
 
 inline void check_node(const bp_graph& graph, uint32_t index) {
   const bp_node& n = *bp_node_at(&graph, index);
-  const std::string who = "node " + std::to_string(index);
+  const Who who{"node", index};
   check_operands(graph, n.in_at, n.in_count, who);
   check_operands(graph, n.out_at, n.out_count, who);
-  if (!in_pool(n.attr_at, n.attr_count, graph.attr_count)) bad_graph(who + " has attributes outside the array");
+  if (!in_pool(n.attr_at, n.attr_count, graph.attr_count)) who.bad("has attributes outside the array");
   for (uint32_t i = 0; i < n.attr_count; ++i) check_attr(graph, *bp_attr_at(&graph, n.attr_at + i), who);
 }
 
@@ -264,8 +274,8 @@ inline GraphView GraphView::check(const bp_graph* graph) {
   detail::check_arrays(*graph);
   for (uint32_t i = 0; i < graph->tensor_count; ++i) detail::check_tensor(*graph, i);
   for (uint32_t i = 0; i < graph->node_count; ++i) detail::check_node(*graph, i);
-  detail::check_operands(*graph, graph->in_at, graph->in_count, "the input list");
-  detail::check_operands(*graph, graph->out_at, graph->out_count, "the output list");
+  detail::check_operands(*graph, graph->in_at, graph->in_count, {"the input list"});
+  detail::check_operands(*graph, graph->out_at, graph->out_count, {"the output list"});
   return GraphView(*graph);
 }
 

@@ -239,13 +239,13 @@ TransformerShape same_devices(uint32_t device_count, const std::vector<uint32_t>
 
 Capability PlacementCase::capability() const {
   using Access = Capability::Access;
-  std::vector<std::vector<NodeAnswer>> answers(device_count, std::vector<NodeAnswer>(graph->node_count()));
+  std::vector<NodeAnswers> answers(device_count, NodeAnswers(graph->node_count()));
   std::vector<std::vector<Access>> in_place(device_count, std::vector<Access>(device_count, Access::none));
   for (uint32_t device = 0; device < device_count; ++device) {
     in_place[device][device] = Access::write;
     for (NodeId node = 0; node < graph->node_count(); ++node) {
       const bool refused = std::ranges::find(refused_above_host, graph->op(node)) != refused_above_host.end();
-      answers[device][node].verdict = refused && device + 1 < device_count ? BP_VERDICT_NO : BP_VERDICT_YES;
+      answers[device].set(node, refused && device + 1 < device_count ? BP_VERDICT_NO : BP_VERDICT_YES);
     }
   }
   return {std::move(answers), std::move(in_place)};

@@ -38,7 +38,7 @@ class Greedy : public ::testing::Test {
   void finish(TensorId output, uint32_t devices) {
     ASSERT_TRUE(builder.output(output, "output").ok());
     graph = builder.finish().value();
-    answers.assign(devices, std::vector<NodeAnswer>(graph->node_count(), {BP_VERDICT_YES, 0, ""}));
+    answers.assign(devices, NodeAnswers(graph->node_count(), BP_VERDICT_YES));
     access.assign(devices, std::vector<Access>(devices, Access::none));
     for (uint32_t device = 0; device < devices; ++device) access[device][device] = Access::write;
   }
@@ -53,10 +53,8 @@ class Greedy : public ::testing::Test {
       if (graph->tensor_name(id) == name) return id;
     return kNone;
   }
-  void answer(const std::string& name, uint32_t device, uint32_t verdict) {
-    answers[device][find(name)].verdict = verdict;
-  }
-  void exclude(uint32_t device) { answers[device].clear(); }
+  void answer(const std::string& name, uint32_t device, uint32_t verdict) { answers[device].set(find(name), verdict); }
+  void exclude(uint32_t device) { answers[device] = {}; }
 
   Placement place(const std::string& name) {
     std::vector<uint32_t> located(graph->storage_count(), kNone);
@@ -70,7 +68,7 @@ class Greedy : public ::testing::Test {
   GraphBuilder builder;
   PlanOptions options;
   std::shared_ptr<const Graph> graph;
-  std::vector<std::vector<NodeAnswer>> answers;
+  std::vector<NodeAnswers> answers;
   std::vector<std::vector<Access>> access;
   std::vector<std::pair<std::string, uint32_t>> places;
 };

@@ -99,8 +99,7 @@ TEST(Mincut, IsOptimalWhereOneDeviceReadsTheOther) {
   const CostModel costs = CostModel::communication(2);
   for (uint64_t seed = 1; seed <= 60; ++seed) {
     const auto random = make_random_case({.seed = seed, .node_count = 14, .fixed_percent = 45});
-    std::vector<std::vector<NodeAnswer>> answers(
-        2, std::vector<NodeAnswer>(random.graph->node_count(), {BP_VERDICT_YES, 0, ""}));
+    std::vector<NodeAnswers> answers(2, NodeAnswers(random.graph->node_count(), BP_VERDICT_YES));
     const Capability capability(answers, {{Access::write, Access::read}, {Access::none, Access::write}});
     Solved solved(random, capability, costs);
     if (choice_count(solved) > 10) continue;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "backplane/base/text.hpp"
 #include "backplane/graph/builder.hpp"
 #include "fake_runtime.hpp"
 #include "random_graph.hpp"
@@ -48,6 +49,50 @@ TEST(Plan, PinsCutTheGraphAndHoldExactly) {
   EXPECT_EQ(plan->copies[0].from, 1u);
   EXPECT_EQ(plan->copies[0].to, 0u);
   EXPECT_EQ(plan->copies[0].split, 1u);
+}
+
+// x + w0 + w1 + w2, weights too large to be put wherever they are read.
+std::shared_ptr<const Graph> sum_of_weights() {
+  const std::vector<int64_t> shape = {64, 1024};
+  GraphBuilder builder;
+  TensorId x = builder.input("x", DType::kI32, shape).value();
+  for (int i = 0; i < 3; ++i) {
+    const TensorId w = builder.constant(HostTensor::zeros(DType::kI32, shape).value(), cat("w", i)).value();
+    x = builder.op(Op::kADD, {x, w}, {}, cat("add", i)).value();
+  }
+  EXPECT_TRUE(builder.output(x, "y").ok());
+  return builder.finish().value();
+}
+
+TEST(Plan, LocationsHoldInAnyOrder) {
+  FakeRuntime runtime(R"({"devices": 3})");
+  using Locations = decltype(PlanOptions::locations);
+  for (const Locations& locations :
+       {Locations{{"w0", 1}, {"w1", 0}, {"w2", 2}}, Locations{{"w2", 2}, {"w0", 1}, {"w1", 0}},
+        Locations{{"w0", 1}, {"w2", 1}, {"w1", 0}, {"w2", 2}}}) {  // the later of two
+    PlanOptions options;
+    options.locations = locations;
+    const auto plan = make_plan(sum_of_weights(), runtime.devices(), options).value();
+    EXPECT_EQ(plan->placements[0].device, 1u);
+    EXPECT_EQ(plan->placements[1].device, 0u);
+    EXPECT_EQ(plan->placements[2].device, 2u);
+  }
+}
+
+TEST(Plan, LocationsOfNothingAreErrors) {
+  FakeRuntime runtime(R"({"devices": 2})");
+  PlanOptions options;
+  options.locations = {{"w0", 1}, {"ww2", 1}};
+  Status status = make_plan(sum_of_weights(), runtime.devices(), options).status();
+  EXPECT_EQ(status.id(), "plan.location-name");
+  EXPECT_NE(status.message().find("did you mean 'w2'"), std::string::npos) << status.message();
+  options.locations = {{"w0", 1}, {"w2", 2}};
+  status = make_plan(sum_of_weights(), runtime.devices(), options).status();
+  EXPECT_EQ(status.id(), "plan.location-device");
+  EXPECT_NE(status.message().find("location of 'w2'"), std::string::npos) << status.message();
+  options.locations.clear();
+  options.weights_device = 7;
+  EXPECT_EQ(make_plan(sum_of_weights(), runtime.devices(), options).status().id(), "plan.location-device");
 }
 
 TEST(Plan, AStorageIsCopiedOncePerDevice) {

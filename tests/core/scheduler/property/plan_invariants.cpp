@@ -251,9 +251,9 @@ class Checker {
   const Graph& graph_;
   const std::vector<Device*>& devices_;
   const PlanOptions& options_;
-  std::vector<std::vector<NodeAnswer>> answers_;  // by device and node
-  std::vector<uint32_t> access_;                  // by reader and owner
-  std::vector<uint32_t> position_;                // by node: its place in the order
+  std::vector<NodeAnswers> answers_;  // by device
+  std::vector<uint32_t> access_;      // by reader and owner
+  std::vector<uint32_t> position_;    // by node: its place in the order
 };
 
 }  // namespace

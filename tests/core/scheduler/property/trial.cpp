@@ -24,7 +24,7 @@ constexpr const char* kRefused = "refused";
 bool writers_meet(const Graph& graph, const std::vector<Device*>& devices, const PlanOptions& options) {
   std::vector<std::vector<bool>> meet(graph.storage_count(), std::vector<bool>(devices.size(), true));
   for (uint32_t device = 0; device < devices.size(); ++device) {
-    const std::vector<NodeAnswer> answers = devices[device]->query(graph.abi()).value();
+    const NodeAnswers answers = devices[device]->query(graph.abi()).value();
     const auto runs = [&](NodeId node) {
       for (const auto& [name, pinned] : options.pins)
         if (name == std::to_string(node)) return pinned == device;
@@ -56,7 +56,7 @@ PlanOptions make_plan_options(uint64_t seed, const Graph& graph, const std::vect
   if (chance(30)) options.weights_device = static_cast<uint32_t>(random() % devices.size());
   if (chance(30))
     for (uint32_t number = 0; number < devices.size(); ++number) {
-      const std::vector<NodeAnswer> answers = devices[number]->query(graph.abi()).value();
+      const NodeAnswers answers = devices[number]->query(graph.abi()).value();
       for (NodeId node = number; node < graph.node_count(); node += static_cast<uint32_t>(devices.size()))
         if (answers[node].runs() && chance(20)) options.pins.emplace_back(std::to_string(node), number);
     }
