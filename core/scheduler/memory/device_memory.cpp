@@ -43,6 +43,13 @@ uint32_t access_to(const Device& reader, const Device& owner) {
   return access.ok() ? *access : 0;
 }
 
+uint64_t import_limit(const Device& device) {
+  uint64_t limit = 0;
+  for (const MemoryType& type : device.memory_types())
+    if (type.max_bytes != 0 && (limit == 0 || type.max_bytes < limit)) limit = type.max_bytes;
+  return limit;
+}
+
 std::optional<uint32_t> import_memtype(const Device& device, const void* address) {
   if (!device.has(BP_CAP_IMPORT_HOST)) return std::nullopt;
   const auto value = reinterpret_cast<uintptr_t>(address);

@@ -18,6 +18,9 @@ inline constexpr uint32_t kComputeMemtype = 0;
 // BP_ACCESS_* bits that `reader` has to the default memory of `owner`, imports included; 0 if it must be copied.
 uint32_t access_to(const Device& reader, const Device& owner);
 
+// The largest buffer, in bytes, that a device surely takes of memory that is not its own; 0 = any.
+uint64_t import_limit(const Device& device);
+
 // The memory type under which `device` takes the application's memory at `address` read-only in place, if it does.
 std::optional<uint32_t> import_memtype(const Device& device, const void* address);
 

@@ -48,7 +48,8 @@ class LayoutBuilder {
  public:
   LayoutBuilder(const SplitInput& input, const std::vector<Device*>& devices, const SplitResult& cut,
                 const TaskGraph& tasks)
-      : graph_(input.graph),
+      : input_(input),
+        graph_(input.graph),
         options_(input.options),
         devices_(devices),
         cut_(cut),
@@ -117,7 +118,7 @@ class LayoutBuilder {
       blocks.push_back({forever ? 0 : lives_[instance].first, forever ? end_ : lives_[instance].last, bytes});
     }
     const MemoryType& type = devices_[device]->memory_types()[kComputeMemtype];
-    Result<MemoryPlan> planned = plan_memory(blocks, {type.alignment, type.max_bytes});
+    Result<MemoryPlan> planned = plan_memory(blocks, {type.alignment, input_.capability.buffer_limit(device)});
     if (!planned.ok()) return explain(planned.status(), device, type, instances, blocks);
     const auto pool = static_cast<uint32_t>(layout_.pools.size());
     layout_.pools.push_back(
@@ -136,10 +137,11 @@ class LayoutBuilder {
     if (status.id() != "memory.block-too-large") return status.with_context(devices_[device]->name());
     const auto largest = std::ranges::max_element(blocks, {}, &MemoryBlock::bytes) - blocks.begin();
     const StorageId storage = cut_.instances.storage(instances[largest]);
-    return resource_exhausted(cat(graph_.tensor_text(graph_.storage(storage).root), " needs ",
-                                  bytes_text(blocks[largest].bytes), ", and the largest buffer of ",
-                                  devices_[device]->name(), " (", type.name, ") is ", bytes_text(type.max_bytes)),
-                              "plan.tensor-too-large");
+    return resource_exhausted(
+        cat(graph_.tensor_text(graph_.storage(storage).root), " needs ", bytes_text(blocks[largest].bytes),
+            ", and the largest buffer of ", devices_[device]->name(), " (", type.name, ") is ",
+            bytes_text(input_.capability.buffer_limit(device))),
+        "plan.tensor-too-large");
   }
 
   // Counts, then puts each instance behind those of earlier storages; homes come first because their numbers do.
@@ -155,6 +157,7 @@ class LayoutBuilder {
       if (place.device != kNone) layout_.residences[next[place.storage]++] = place;
   }
 
+  const SplitInput& input_;
   const Graph& graph_;
   const PlanOptions& options_;
   const std::vector<Device*>& devices_;

@@ -8,7 +8,7 @@
 namespace backplane {
 
 Capability::Capability(std::vector<NodeAnswers> answers, std::vector<std::vector<Access>> in_place)
-    : answers_(std::move(answers)), in_place_(std::move(in_place)) {
+    : answers_(std::move(answers)), in_place_(std::move(in_place)), buffer_limits_(answers_.size(), 0) {
   for (uint32_t device = 0; device < device_count(); ++device) {
     unusable_.emplace_back(answers_[device].empty() ? "no answers" : "");
     if (!answers_[device].empty()) last_device_ = device;
@@ -38,17 +38,28 @@ Result<Capability> Capability::ask(const Graph& graph, const std::vector<Device*
   for (const auto& [node, device] : options.refusals)
     if (device < devices.size() && node < capability.answers_[device].size())
       capability.answers_[device].set(node, BP_VERDICT_NO, "it took the node when asked, and refused it later");
+  capability.ask_for_access(graph, devices);
+  return capability;
+}
+
+// Memory is taken by whole buffers, so a device with small buffers keeps those of others small, or reads copies.
+void Capability::ask_for_access(const Graph& graph, const std::vector<Device*>& devices) {
+  uint64_t largest = 0;
+  for (StorageId storage = 0; storage < graph.storage_count(); ++storage)
+    largest = std::max(largest, graph.storage(storage).bytes);
+  for (const Device* device : devices) buffer_limits_.push_back(device->memory_types()[kComputeMemtype].max_bytes);
   for (size_t reader = 0; reader < devices.size(); ++reader) {
-    std::vector<Access>& row = capability.in_place_.emplace_back(devices.size(), Access::none);
+    std::vector<Access>& row = in_place_.emplace_back(devices.size(), Access::none);
+    row[reader] = usable(reader) ? Access::write : Access::none;
+    const uint64_t limit = import_limit(*devices[reader]);
     for (size_t owner = 0; owner < devices.size(); ++owner) {
-      if (!capability.usable(reader) || !capability.usable(owner)) continue;
-      const uint32_t access = reader == owner ? BP_ACCESS_READ_IN_PLACE | BP_ACCESS_WRITE_IN_PLACE
-                                              : access_to(*devices[reader], *devices[owner]);
-      if ((access & BP_ACCESS_READ_IN_PLACE) == 0) continue;
+      if (reader == owner || !usable(reader) || !usable(owner)) continue;
+      const uint32_t access = access_to(*devices[reader], *devices[owner]);
+      if ((access & BP_ACCESS_READ_IN_PLACE) == 0 || (limit != 0 && largest > limit)) continue;
       row[owner] = (access & BP_ACCESS_WRITE_IN_PLACE) != 0 ? Access::write : Access::read;
+      if (limit != 0 && (buffer_limits_[owner] == 0 || limit < buffer_limits_[owner])) buffer_limits_[owner] = limit;
     }
   }
-  return capability;
 }
 
 uint32_t Capability::first_runner(NodeId node) const {

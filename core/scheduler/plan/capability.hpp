@@ -39,16 +39,20 @@ class Capability {
   bool reads_in_place(uint32_t reader, uint32_t owner) const { return in_place_[reader][owner] != Access::none; }
   // Whether they can write it too.
   bool writes_in_place(uint32_t writer, uint32_t owner) const { return in_place_[writer][owner] == Access::write; }
+  // The largest buffer for activations on a device, in bytes, which those that read it in place can take; 0 = any.
+  uint64_t buffer_limit(uint32_t device) const { return buffer_limits_[device]; }
   // The first device, in priority order, that runs the node; kNone if there is none.
   uint32_t first_runner(NodeId node) const;
 
  private:
   Capability() = default;
+  void ask_for_access(const Graph& graph, const std::vector<Device*>& devices);
 
   uint32_t last_device_ = 0;
   std::vector<NodeAnswers> answers_;           // by device; empty if it is not usable
   std::vector<std::string> unusable_;          // by device: why; empty = it is usable
   std::vector<std::vector<Access>> in_place_;  // by reader, owner
+  std::vector<uint64_t> buffer_limits_;        // by device
 };
 
 }  // namespace backplane
