@@ -280,8 +280,8 @@ void Executor::drain() {
 std::string Executor::task_text(const Task& task) const {
   if (!task.is_copy) return cat("running split ", task.index, " on ", plan_->device_names[task.device]);
   const PlannedCopy& copy = plan_->copies[task.index];
-  return cat("copying ", plan_->graph->tensor_text(plan_->graph->storage(copy.storage).root), " from ",
-             plan_->device_names[copy.from], " to ", plan_->device_names[copy.to]);
+  return cat("copying ", plan_->transfer_text(task), " from ", plan_->device_names[copy.from], " to ",
+             plan_->device_names[copy.to]);
 }
 
 }  // namespace backplane
