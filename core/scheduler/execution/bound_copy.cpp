@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "scheduler/memory/device_memory.hpp"
+
 namespace backplane {
 
 BoundCopy::BoundCopy(const Plan& plan, std::span<const PlannedCopy> transfer, const BoundMemory& memory,
@@ -24,7 +26,7 @@ BoundCopy::BoundCopy(const Plan& plan, std::span<const PlannedCopy> transfer, co
   const SharedBuffer& sink = *spots_.front().to.buffer;
   const Device& from = source.buffer.device();
   from_is_foreign_ = from.plugin_id() != target.device().plugin_id();
-  const bool reach = !from_is_foreign_ && from.has(BP_CAP_PEER_COPY) && target.device().has(BP_CAP_PEER_COPY);
+  const bool reach = reach_each_other(from, target.device());
   queued_ = target.is_async() ? reach || source.address != nullptr
                               : reach && (source.address == nullptr || sink.address == nullptr);
 }

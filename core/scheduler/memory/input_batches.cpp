@@ -47,8 +47,9 @@ class Batcher {
   // Inputs that nodes write are left alone: they are copied more than once.
   bool is_small_input(const PlannedCopy& copy) const {
     const Storage& storage = graph_.storage(copy.storage);
-    return is_input_[copy.storage] && storage.writer == kNone && (storage.flags & BP_TENSOR_STATE) == 0 &&
-           copy.rows == 1 && copy.row_bytes == storage.bytes && storage.bytes != 0 && storage.bytes <= kMostBytes;
+    return is_input_[copy.storage] && storage.writer == kNone && copy.from == cut_.home[copy.storage] &&
+           (storage.flags & BP_TENSOR_STATE) == 0 && copy.rows == 1 && copy.row_bytes == storage.bytes &&
+           storage.bytes != 0 && storage.bytes <= kMostBytes;
   }
 
   void find_seats() {

@@ -38,6 +38,12 @@ Result<Capability> Capability::ask(const Graph& graph, const std::vector<Device*
   for (const auto& [node, device] : options.refusals)
     if (device < devices.size() && node < capability.answers_[device].size())
       capability.answers_[device][node] = {BP_VERDICT_NO, 0, "it took the node when asked, and refused it later"};
+  capability.last_is_host_ = is_mappable(*devices[capability.last_device_], kComputeMemtype);
+  for (const Device* from : devices) {
+    std::vector<bool>& row = capability.staged_.emplace_back();
+    for (const Device* to : devices)
+      row.push_back(!is_mappable(*from, kComputeMemtype) && !reach_each_other(*from, *to));
+  }
   for (size_t reader = 0; reader < devices.size(); ++reader) {
     std::vector<Access>& row = capability.in_place_.emplace_back(devices.size(), Access::none);
     for (size_t owner = 0; owner < devices.size(); ++owner) {

@@ -39,6 +39,11 @@ class Capability {
   bool reads_in_place(uint32_t reader, uint32_t owner) const { return in_place_[reader][owner] != Access::none; }
   // Whether they can write it too.
   bool writes_in_place(uint32_t writer, uint32_t owner) const { return in_place_[writer][owner] == Access::write; }
+  // Whether what `from` has made must be read by the host on its way to `to`: the host does not see that memory, and
+  // the devices do not reach each other.
+  bool is_staged(uint32_t from, uint32_t to) const { return !staged_.empty() && staged_[from][to]; }
+  // Whether the memory of the last device is the host's.
+  bool last_is_host() const { return last_is_host_; }
   // The first device, in priority order, that runs the node; kNone if there is none.
   uint32_t first_runner(NodeId node) const;
 
@@ -46,9 +51,11 @@ class Capability {
   Capability() = default;
 
   uint32_t last_device_ = 0;
+  bool last_is_host_ = false;
   std::vector<std::vector<NodeAnswer>> answers_;  // by device, node; none if it is not usable
   std::vector<std::string> unusable_;             // by device: why; empty = it is usable
   std::vector<std::vector<Access>> in_place_;     // by reader, owner
+  std::vector<std::vector<bool>> staged_;         // by source, target; none = nothing is
 };
 
 }  // namespace backplane

@@ -165,7 +165,7 @@ class Checker {
       const uint64_t extent = copy.bytes() == 0 ? 0 : (copy.rows - 1) * copy.pitch_bytes + copy.row_bytes;
       bytes += copy.bytes();
       if (copy.from == copy.to) return cat("9: copy ", i, " stays on device ", copy.to);
-      if (!copy.write_back && (access(copy.to, copy.from) & BP_ACCESS_READ_IN_PLACE) != 0)
+      if (!copy.write_back && (access(copy.to, plan_.homes[copy.storage]) & BP_ACCESS_READ_IN_PLACE) != 0)
         if (!writes_copy(copy)) return cat("9: copy ", i, " is of memory that device ", copy.to, " reads in place");
       // An operand without elements is copied as nothing.
       if (copy.joined && !is_joined_rightly(i))
@@ -203,6 +203,18 @@ class Checker {
     });
   }
 
+  // Whether all bytes of one copy are carried by another.
+  static bool covers(const PlannedCopy& all, const PlannedCopy& part) {
+    const uint64_t pitch = all.rows == 1 ? all.row_bytes + 1 : all.pitch_bytes;
+    for (uint64_t row = 0; row < part.rows; ++row) {
+      const uint64_t begin = part.offset + row * part.pitch_bytes;
+      if (begin < all.offset || (begin - all.offset) / pitch >= all.rows ||
+          (begin - all.offset) % pitch + part.row_bytes > all.row_bytes)
+        return false;
+    }
+    return true;
+  }
+
   // 9: between two copies of the same bytes to one device, somebody writes the storage.
   std::string check_repeated_copies() {
     std::vector<std::vector<uint32_t>> copied(graph_.storage_count());  // since the last write
@@ -215,8 +227,8 @@ class Checker {
           }
           const auto index = static_cast<uint32_t>(&copy - plan_.copies.data());
           for (const uint32_t earlier : copied[copy.storage])
-            if (plan_.copies[earlier].to == copy.to && plan_.copies[earlier].offset == copy.offset &&
-                plan_.copies[earlier].bytes() == copy.bytes() && plan_.copies[earlier].rows == copy.rows)
+            if (plan_.copies[earlier].to == copy.to &&
+                (covers(plan_.copies[earlier], copy) || covers(copy, plan_.copies[earlier])))
               return cat("9: copies ", earlier, " and ", index, " are of the same bytes to one device");
           copied[copy.storage].push_back(index);
         }
