@@ -24,13 +24,39 @@ bool equal_nodes(const bp_node& a, const bp_node& b) {
          a.flags == b.flags;
 }
 
-// Texts are compared by value: names lie between them in the pool.
-bool equal_attrs(const bp_graph& a_graph, const bp_attr& a, const bp_graph& b_graph, const bp_attr& b) {
+template <class T>
+bool equal_lists(const T* a, uint64_t a_at, const T* b, uint64_t b_at, uint64_t count) {
+  return count == 0 || std::memcmp(a + a_at, b + b_at, count * sizeof(T)) == 0;
+}
+
+bool equal_values(const bp_graph& x, const bp_attr& a, const bp_graph& y, const bp_attr& b) {
   if (a.key != b.key || a.type != b.type || a.flags != b.flags || a.count != b.count || a.i != b.i ||
       std::bit_cast<uint64_t>(a.f) != std::bit_cast<uint64_t>(b.f))
     return false;
-  if (a.type != BP_ATTR_TYPE_TEXT) return a.at == b.at;
-  return std::memcmp(a_graph.text + a.at, b_graph.text + b.at, a.count) == 0;
+  switch (a.type) {
+    case BP_ATTR_TYPE_TEXT:
+      return equal_lists(x.text, a.at, y.text, b.at, a.count);
+    case BP_ATTR_TYPE_I64S:
+      return equal_lists(x.i64, a.at, y.i64, b.at, a.count);
+    case BP_ATTR_TYPE_F64S:
+      return equal_lists(x.f64, a.at, y.f64, b.at, a.count);
+    case BP_ATTR_TYPE_BLOB:
+      return equal_lists(x.blob, a.at, y.blob, b.at, a.count);
+    default:
+      return true;
+  }
+}
+
+// The same op of the same tensors.
+bool equal_steps(const bp_graph& x, const bp_node& a, const bp_graph& y, const bp_node& b) {
+  if (a.op != b.op || a.op_version != b.op_version || a.flags != b.flags || a.in_count != b.in_count ||
+      a.out_count != b.out_count || a.attr_count != b.attr_count ||
+      !equal_lists(x.u32, a.in_at, y.u32, b.in_at, a.in_count) ||
+      !equal_lists(x.u32, a.out_at, y.u32, b.out_at, a.out_count))
+    return false;
+  for (uint32_t i = 0; i < a.attr_count; ++i)
+    if (!equal_values(x, *bp_attr_at(&x, a.attr_at + i), y, *bp_attr_at(&y, b.attr_at + i))) return false;
+  return true;
 }
 
 bool equal_ports(const std::vector<Graph::Port>& a, const std::vector<Graph::Port>& b) {
@@ -52,8 +78,19 @@ bool same_structure(const Graph& a, const Graph& b) {
   for (uint32_t i = 0; i < x.node_count; ++i)
     if (!equal_nodes(*bp_node_at(&x, i), *bp_node_at(&y, i))) return false;
   for (uint32_t i = 0; i < x.attr_count; ++i)
-    if (!equal_attrs(x, *bp_attr_at(&x, i), y, *bp_attr_at(&y, i))) return false;
+    if (!equal_values(x, *bp_attr_at(&x, i), y, *bp_attr_at(&y, i))) return false;
   return equal_ports(a.inputs(), b.inputs()) && equal_ports(a.outputs(), b.outputs());
+}
+
+bool same_topology(const bp_graph& a, const bp_graph& b) {
+  if (a.tensor_count != b.tensor_count || a.node_count != b.node_count) return false;
+  for (uint32_t i = 0; i < a.tensor_count; ++i) {
+    const bp_tensor &x = *bp_tensor_at(&a, i), &y = *bp_tensor_at(&b, i);
+    if (x.dtype != y.dtype || x.rank != y.rank || x.flags != y.flags || x.view_of != y.view_of) return false;
+  }
+  for (uint32_t i = 0; i < a.node_count; ++i)
+    if (!equal_steps(a, *bp_node_at(&a, i), b, *bp_node_at(&b, i))) return false;
+  return true;
 }
 
 bool same_names(const Graph& a, const Graph& b) {

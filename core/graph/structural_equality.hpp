@@ -10,6 +10,9 @@ namespace backplane {
 // whose arrays are laid out differently may be found different.
 bool same_structure(const Graph& a, const Graph& b);
 
+// Whether two graphs differ in nothing but extents, strides, offsets and sizes: what a program can be adapted to.
+bool same_topology(const bp_graph& a, const bp_graph& b);
+
 // Whether all tensors and nodes have the same names too. REQUIRES: same_structure(a, b).
 bool same_names(const Graph& a, const Graph& b);
 

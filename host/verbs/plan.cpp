@@ -44,8 +44,8 @@ void print_copies(const Plan& plan) {
   table.align_right({0, 1, 4, 5});
   for (size_t i = 0; i < plan.copies.size(); ++i) {
     const PlannedCopy& copy = plan.copies[i];
-    table.add({cat(i), cat(copy.write_back ? "after " : "", copy.split), device_text(plan, copy.from),
-               device_text(plan, copy.to), bytes_text(copy.bytes()), cat(copy.rows),
+    table.add({cat(copy.joined ? "+" : "", i), cat(copy.write_back ? "after " : "", copy.split),
+               device_text(plan, copy.from), device_text(plan, copy.to), bytes_text(copy.bytes()), cat(copy.rows),
                storage_text(*plan.graph, copy.storage)});
   }
   table.print();

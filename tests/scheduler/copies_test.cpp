@@ -43,6 +43,84 @@ TEST(Copies, OfThreeViewsOfOneResultAreOne) {
   expect_right(*session, generated);
 }
 
+// Two parts of one result are one copy where they are near to each other, else two without what is between them.
+TEST(Copies, OfPartsThatAreFarApartAreTwo) {
+  struct Case {
+    int64_t axis;
+    int64_t first, second;  // begins, of 16 rows or columns of 512 x 512
+    size_t copies;
+    uint64_t kib;
+  };
+  FakeRuntime runtime(R"({"devices": 2})");
+  for (const auto& [axis, first, second, copies, kib] :
+       {Case{0, 0, 40, 1, 112}, Case{0, 40, 0, 1, 112}, Case{0, 0, 496, 2, 64}, Case{0, 40, 48, 1, 48},
+        Case{1, 0, 32, 1, 96}, Case{1, 0, 496, 2, 64}, Case{1, 496, 0, 2, 64}, Case{1, 8, 8, 1, 32}}) {
+    SCOPED_TRACE(::testing::Message() << "axis " << axis << ", " << first << " and " << second);
+    GraphMaker maker(3);
+    const TensorId wide = maker.op(Op::kNEG, {maker.input({512, 512})}, {}, "wide");
+    const TensorId a = maker.op(Op::kNEG, {maker.slice(wide, axis, first, 16)}, {}, "a");
+    maker.output(maker.op(Op::kADD, {a, maker.slice(wide, axis, second, 16)}, {}, "b"));
+    const GeneratedGraph generated = maker.finish();
+    const auto session =
+        Session::prepare(*runtime, generated.graph, {}, pinned({{"wide", 1}, {"a", 0}, {"b", 0}})).value();
+    EXPECT_EQ(session->plan().copies.size(), copies);
+    EXPECT_EQ(session->plan().copy_bytes, kib * 1024);
+    expect_right(*session, generated, 2);
+  }
+}
+
+// A third part between two that are far apart makes them one again, and many parts are one.
+TEST(Copies, OfManyPartsAreOne) {
+  FakeRuntime runtime(R"({"devices": 2})");
+  for (const bool many : {false, true}) {
+    GraphMaker maker(3);
+    const TensorId wide = maker.op(Op::kNEG, {maker.input({many ? 2048 : 96, 512})}, {}, "wide");
+    TensorId sum = maker.op(Op::kNEG, {maker.slice(wide, 0, 0, 16)}, {}, "n0");
+    PlanOptions options = pinned({{"wide", 1}, {"n0", 0}});
+    std::vector<int64_t> begins = {80, 40};
+    if (many) begins.clear();
+    for (int64_t begin = 100; many && begin < 1900; begin += 100) begins.push_back(begin);
+    for (const int64_t begin : begins) {
+      const std::string name = "n" + std::to_string(begin);
+      sum = maker.op(Op::kADD, {sum, maker.slice(wide, 0, begin, 16)}, {}, name);
+      options.pins.emplace_back(name, 0);
+    }
+    maker.output(sum);
+    const GeneratedGraph generated = maker.finish();
+    const auto session = Session::prepare(*runtime, generated.graph, {}, options).value();
+    EXPECT_EQ(session->plan().copies.size(), many ? 3u : 1u);  // 17 are one, and two more
+    EXPECT_EQ(session->plan().copy_bytes, (many ? 1616u + 2 * 16 : 96u) * 2048);
+    expect_right(*session, generated);
+  }
+}
+
+// What several devices want that do not reach each other is read once, and given on from the host's memory.
+TEST(Copies, OfOneResultForSeveralDevicesReadItOnce) {
+  for (const char* world :
+       {R"({"devices": 4, "peer_copy": false, "3-memory": "host"})",
+        R"({"devices": 4, "peer_copy": false, "3-memory": "host", "async": true, "max_delay_us": 50})"}) {
+    for (const uint32_t last : {2u, 3u}) {  // 3 is the host
+      SCOPED_TRACE(::testing::Message() << world << " " << last);
+      FakeRuntime runtime(world);
+      GraphMaker maker(9);
+      const TensorId made = maker.op(Op::kNEG, {maker.input({64, 64})}, {}, "made");
+      const TensorId a = maker.op(Op::kNEG, {maker.slice(made, 0, 0, 8)}, {}, "a");
+      const TensorId b = maker.op(Op::kNEG, {maker.slice(made, 0, 48, 8)}, {}, "b");
+      const TensorId c = maker.op(Op::kNEG, {maker.slice(made, 0, 20, 8)}, {}, "c");
+      maker.output(maker.op(Op::kADD, {a, c}, {}, "ac"));
+      maker.output(b);
+      const GeneratedGraph generated = maker.finish();
+      SessionOptions options(pinned({{"made", 0}, {"a", 1}, {"b", last}, {"c", 1}, {"ac", 1}}));
+      options.check_races = true;
+      const auto session = Session::prepare(*runtime, generated.graph, {}, options).value();
+      expect_right(*session, generated, 2);
+      reset_fakes(runtime.devices());
+      ASSERT_TRUE(session->run().ok());
+      EXPECT_EQ(fake_counters(*runtime.devices()[0]).calls[BP_FAKE_READ], 1u);
+    }
+  }
+}
+
 // 16 MiB on one device and a row on another are joined where the 16 MiB are, in whatever order the list has them.
 TEST(Copies, TheSmallPartGoesToTheLargeOne) {
   for (const bool large_first : {false, true}) {

@@ -24,12 +24,19 @@ class AccessList {
   void add_task(const Task& task) {
     for_each_access(tasks_of(plan_), task, [&](const TaskAccess& access) {
       if (access.tensor != kNone) add(access.tensor, access.device, access.write);
+      if (access.next != kNone) add_to_next(access);
     });
-    if (task.is_copy) add_rows(plan_.copies[task.index]);
+    if (!task.is_copy) return;
+    for (const PlannedCopy& copy : plan_.transfer(task)) add_rows(copy);
   }
   std::span<const MemoryAccess> list() const { return list_; }
 
  private:
+  void add_to_next(const TaskAccess& access) {
+    const uint64_t begin = plan_.residence(access.storage, access.device)->offset;
+    const uint64_t end = plan_.residence(access.next, access.device)->offset;
+    add(access.storage, access.device, 0, end - begin, access.write);
+  }
   void add_rows(const PlannedCopy& copy) {
     for (uint64_t row = 0; row < copy.rows; ++row) {
       const uint64_t offset = copy.offset + row * copy.pitch_bytes;

@@ -2,10 +2,18 @@
 
 #include <cstring>
 
+#include "scheduler/memory/device_memory.hpp"
+
 namespace backplane {
 
-BoundCopy::BoundCopy(const Plan& plan, const PlannedCopy& planned, const BoundMemory& memory, const Lane& target)
-    : planned_(planned) {
+BoundCopy::BoundCopy(const Plan& plan, std::span<const PlannedCopy> transfer, const BoundMemory& memory,
+                     const Lane& target)
+    : planned_(transfer.front()), region_{planned_.offset, planned_.row_bytes, planned_.rows, planned_.pitch_bytes} {
+  const PlannedCopy &planned = planned_, &last = transfer.back();
+  if (transfer.size() > 1) {
+    const uint64_t begin = memory.spot_on(planned.storage, planned.from, 0).offset;
+    region_.row_bytes = memory.spot_on(last.storage, last.from, 0).offset + last.row_bytes - begin;
+  }
   const StorageId indices = planned.indices == kNone ? kNone : plan.graph->storage_of(planned.indices);
   if (indices != kNone) rows_.emplace(*plan.graph, planned.indices, planned.rows);
   for (uint32_t slot = 0; slot < memory.depth(); ++slot) {
@@ -18,7 +26,7 @@ BoundCopy::BoundCopy(const Plan& plan, const PlannedCopy& planned, const BoundMe
   const SharedBuffer& sink = *spots_.front().to.buffer;
   const Device& from = source.buffer.device();
   from_is_foreign_ = from.plugin_id() != target.device().plugin_id();
-  const bool reach = !from_is_foreign_ && from.has(BP_CAP_PEER_COPY) && target.device().has(BP_CAP_PEER_COPY);
+  const bool reach = reach_each_other(from, target.device());
   queued_ = target.is_async() ? reach || source.address != nullptr
                               : reach && (source.address == nullptr || sink.address == nullptr);
 }
@@ -26,14 +34,14 @@ BoundCopy::BoundCopy(const Plan& plan, const PlannedCopy& planned, const BoundMe
 uint64_t BoundCopy::staging_bytes() const {
   const Ends& ends = spots_.front();
   if (ends.from.buffer->address != nullptr || ends.to.buffer->address != nullptr) return 0;
-  return rows_ ? planned_.bytes() : planned_.row_bytes;
+  return rows_ ? planned_.bytes() : region_.row_bytes;
 }
 
 Result<uint64_t> BoundCopy::run(Lane& target, uint32_t slot, std::span<std::byte> staging) {
   const Ends& ends = spots_[slot];
   if (planned_.bytes() == 0) return uint64_t{0};
   if (rows_) return copy_rows(target, ends, staging);
-  BP_TRY(copy(target, ends, {planned_.offset, planned_.row_bytes, planned_.rows, planned_.pitch_bytes}, staging));
+  BP_TRY(copy(target, ends, region_, staging));
   return planned_.bytes();
 }
 

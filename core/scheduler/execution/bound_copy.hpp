@@ -1,4 +1,4 @@
-// BoundCopy: one planned copy, with its memory, and how it is best done.
+// BoundCopy: one planned copy, or some that are one transfer, with their memory, and how that is best done.
 //
 // The lane of the target does it: queued in its stream where the source is host memory or the two devices reach each
 // other, else by the host, which waits for both sides first. Thread safety: as the lane of the target.
@@ -21,7 +21,8 @@ namespace backplane {
 
 class BoundCopy {
  public:
-  BoundCopy(const Plan& plan, const PlannedCopy& planned, const BoundMemory& memory, const Lane& target);
+  // `transfer`: as transfer_at gives it.
+  BoundCopy(const Plan& plan, std::span<const PlannedCopy> transfer, const BoundMemory& memory, const Lane& target);
 
   // Whether the source must be ready before `run` is called, rather than before what the stream does next.
   bool needs_ready_source() const { return !queued_ || from_is_foreign_ || rows_; }
@@ -43,7 +44,8 @@ class BoundCopy {
   Status queue(Lane& target, const Ends& ends, const Region& region);
   static Status copy_now(const Ends& ends, const Region& region, std::span<std::byte> staging);
 
-  const PlannedCopy& planned_;
+  const PlannedCopy& planned_;    // the first of the transfer
+  Region region_;                 // from what it begins with
   std::vector<Ends> spots_;       // by slot
   std::optional<UsedRows> rows_;  // which to copy, if not all
   bool queued_ = false;           // in the target's stream

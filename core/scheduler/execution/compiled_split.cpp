@@ -1,6 +1,7 @@
 #include "scheduler/execution/compiled_split.hpp"
 
 #include "backplane/base/text.hpp"
+#include "graph/structural_equality.hpp"
 
 namespace backplane {
 
@@ -8,7 +9,7 @@ Result<CompiledSplit> CompiledSplit::make(const Plan& plan, const Split& split, 
   CompiledSplit compiled{Subgraph(*plan.graph, plan.nodes(split))};
   if (!device.has(BP_CAP_PROGRAMS)) return compiled;
   if (donor != nullptr && donor->program_ && &donor->program_.device() == &device &&
-      donor->program_.update(compiled.graph_.abi()).ok()) {
+      same_topology(donor->graph_.abi(), compiled.graph_.abi()) && donor->program_.update(compiled.graph_.abi()).ok()) {
     compiled.program_ = std::move(donor->program_);
     return compiled;
   }

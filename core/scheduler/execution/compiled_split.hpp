@@ -16,7 +16,7 @@ namespace backplane {
 
 class CompiledSplit {
  public:
-  // Compiles, or adapts the program of `donor` (may be null), a split of the same nodes with other shapes, which is
+  // Compiles, or adapts the program of `donor` (may be null) if that has the same nodes with other shapes; `donor` is
   // then without one. Errors: what the device reports; unimplemented if it refuses the split after all.
   static Result<CompiledSplit> make(const Plan& plan, const Split& split, Device& device, CompiledSplit* donor);
 

@@ -119,9 +119,10 @@ Status Executor::bind() {
 void Executor::make_copies() {
   copies_.clear();
   copies_.reserve(plan_->copies.size());
-  for (const PlannedCopy& planned : plan_->copies) {
-    copies_.emplace_back(*plan_, planned, memory_, *lanes_[planned.to]);
-    std::vector<std::byte>& staging = staging_[planned.to];
+  for (size_t i = 0; i < plan_->copies.size(); ++i) {
+    const uint32_t target = plan_->copies[i].to;
+    copies_.emplace_back(*plan_, transfer_at(plan_->copies, i), memory_, *lanes_[target]);
+    std::vector<std::byte>& staging = staging_[target];
     staging.resize(std::max<size_t>(staging.size(), copies_.back().staging_bytes()));
   }
 }

@@ -54,8 +54,9 @@ class Executor {
   Status read_on(uint32_t device, StorageId storage, uint32_t slot, std::span<std::byte> bytes);
 
   // Starts a run and returns its number; they are counted from 0, and `slot` of a number is its place in the memory.
-  // The run may be over when this returns. REQUIRES: fewer than depth are in flight.
-  uint64_t submit(const RunOptions& options);
+  // The run may be over when this returns. `step_by_step`: each device finishes a task before it begins the next, so
+  // that it is known which one fails. REQUIRES: fewer than depth are in flight.
+  uint64_t submit(const RunOptions& options, bool step_by_step = false);
   uint32_t slot(uint64_t number) const { return static_cast<uint32_t>(number % depth()); }
   // The slot that the next run will have.
   uint32_t next_slot() const { return slot(next_number_); }
@@ -81,7 +82,7 @@ class Executor {
   Status bind();
   void make_copies();
 
-  RunState& begin_run(const RunOptions& options);
+  RunState& begin_run(const RunOptions& options, bool step_by_step);
   void start_threads();
   void stop_threads();
   void serve(uint32_t device);
@@ -90,12 +91,14 @@ class Executor {
   // One task, after what it waits for. Failures go to `run`.
   void execute(Lane& lane, uint32_t task, RunState& run);
   Status issue(Lane& lane, uint32_t task, RunState& run);
-  Status issue_traced(Lane& lane, uint32_t task, RunState& run);
+  Status issue_alone(Lane& lane, uint32_t task, RunState& run);
+  // Failures of others go to `run`.
   Status await_others(Lane& lane, const Task& task, RunState& run);
-  Status await_task(Lane& lane, const Task& task, const Task& other, uint64_t number);
+  Status await_task(Lane& lane, const Task& task, const Task& other, uint64_t number, RunState& run);
   Status signal(Lane& lane, uint32_t task, uint64_t number);
   Status end_lane(Lane& lane, uint64_t number);
   Status finish_lane(Lane& lane, const RunState& run, uint64_t timeout_ns);
+  // `task`: null if it is not known which one of the device's has failed.
   void fail(RunState& run, uint32_t device, const Task* task, const Status& status);
   void stop(RunState& run, Status status);
   void break_from(uint64_t number);

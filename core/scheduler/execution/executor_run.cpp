@@ -35,17 +35,17 @@ Status aborted() { return {Code::aborted, "a run before this one failed while it
 
 }  // namespace
 
-RunState& Executor::begin_run(const RunOptions& options) {
+RunState& Executor::begin_run(const RunOptions& options, bool step_by_step) {
   const uint64_t number = next_number_++;
   RunState& run = *runs_[slot(number)];
-  run.begin(number, runtime_.begin_run(), options, threaded() ? lane_count_ : 0);
+  run.begin(number, runtime_.begin_run(), options, threaded() ? lane_count_ : 0, step_by_step);
   return run;
 }
 
-uint64_t Executor::submit(const RunOptions& options) {
+uint64_t Executor::submit(const RunOptions& options, bool step_by_step) {
   const bool overlaps = depth() > 1 || !plan_->sequential || options.timeout_ns != BP_TIMEOUT_INFINITE;
   if (overlaps && lane_count_ != 0 && !threaded()) start_threads();
-  RunState& run = begin_run(options);
+  RunState& run = begin_run(options, step_by_step);
   const uint64_t number = next_number_ - 1;
   if (!threaded()) {
     run_here(run, nullptr);
@@ -57,7 +57,7 @@ uint64_t Executor::submit(const RunOptions& options) {
 }
 
 uint64_t Executor::run_observed(const RunOptions& options, const std::function<Status(uint32_t)>& after_split) {
-  RunState& run = begin_run(options);
+  RunState& run = begin_run(options, /*step_by_step=*/false);
   const Clock::time_point deadline = deadline_of(run, options.timeout_ns);
   const std::function<Status(uint32_t)> in_time = [&](uint32_t split) {
     return Clock::now() > deadline ? too_late(options.timeout_ns) : after_split(split);
@@ -130,19 +130,20 @@ void Executor::run_here(RunState& run, const std::function<Status(uint32_t)>* af
 void Executor::execute(Lane& lane, uint32_t index, RunState& run) {
   if (run.stopped()) return;
   const Task& task = plan_->tasks[index];
-  const Status status = run.trace() == nullptr ? issue(lane, index, run) : issue_traced(lane, index, run);
+  const Status status = run.step_by_step() ? issue_alone(lane, index, run) : issue(lane, index, run);
   if (!status.ok()) fail(run, task.device, &task, status);
 }
 
 // What a task waits for is not part of it; its work is, so it is waited for.
-Status Executor::issue_traced(Lane& lane, uint32_t index, RunState& run) {
+Status Executor::issue_alone(Lane& lane, uint32_t index, RunState& run) {
   const Task& task = plan_->tasks[index];
   BP_TRY(await_others(lane, task, run));
+  if (run.stopped()) return {};
   if (lane.is_async()) BP_TRY(lane.stream().synchronize());
   const uint64_t begin = now_ns();
   BP_TRY(issue(lane, index, run));
   if (lane.is_async()) BP_TRY(lane.stream().synchronize());
-  if (!run.stopped()) run.trace()->add({run.number(), index, begin, now_ns()});
+  if (!run.stopped() && run.trace() != nullptr) run.trace()->add({run.number(), index, begin, now_ns()});
   return {};
 }
 
@@ -170,7 +171,7 @@ Status Executor::await_others(Lane& lane, const Task& task, RunState& run) {
     if (threaded())
       lanes_[other.device]->await_issued(run.number() * lanes_[other.device]->task_count() + other.rank + 1);
     if (run.stopped()) return {};  // the other may not have been issued at all
-    BP_TRY(await_task(lane, task, other, run.number()));
+    BP_TRY(await_task(lane, task, other, run.number(), run));
     if (races_ != nullptr)
       races_->join(task.device, other.device, run.number() * lanes_[other.device]->task_count() + other.rank + 1);
   }
@@ -181,7 +182,7 @@ Status Executor::await_others(Lane& lane, const Task& task, RunState& run) {
     if (finished_ <= before) {
       if (threaded()) lanes_[other.device]->await_issued(before * lanes_[other.device]->task_count() + other.rank + 1);
       if (broken_from_ <= before) return aborted();
-      BP_TRY(await_task(lane, task, other, before));
+      BP_TRY(await_task(lane, task, other, before, run));
     }
     if (races_ != nullptr)
       races_->join(task.device, other.device, before * lanes_[other.device]->task_count() + other.rank + 1);
@@ -189,15 +190,18 @@ Status Executor::await_others(Lane& lane, const Task& task, RunState& run) {
   return {};
 }
 
-// Another lane's task was issued; what is queued next on this one must come after its end.
-Status Executor::await_task(Lane& lane, const Task& task, const Task& other, uint64_t number) {
+// Another lane's task was issued; what is queued next on this one must come after its end. The event tells of what
+// befell the other lane, which is not this one's failure.
+Status Executor::await_task(Lane& lane, const Task& task, const Task& other, uint64_t number, RunState& run) {
   Lane& source = *lanes_[other.device];
   if (!source.is_async() || !source.has_events()) return {};
   Event& event = source.event(other.rank, event_slot(number));
   const bool by_stream = lane.is_async() && lane.has_events() &&
                          lane.device().plugin_id() == source.device().plugin_id() &&
                          !(task.is_copy && copies_[task.index].needs_ready_source());
-  return by_stream ? lane.stream().wait(event) : event.wait();
+  if (by_stream) return lane.stream().wait(event);
+  if (const Status status = event.wait(); !status.ok()) fail(run, other.device, nullptr, status);
+  return {};
 }
 
 Status Executor::signal(Lane& lane, uint32_t index, uint64_t number) {
@@ -244,8 +248,12 @@ Status Executor::finish_lane(Lane& lane, const RunState& run, uint64_t timeout_n
 
 void Executor::fail(RunState& run, uint32_t device, const Task* task, const Status& status) {
   break_from(run.number());
+  Setback setback = setback_of(status, device, task != nullptr && !task->is_copy ? task->index : kNone);
+  // What runs in the background tells of a failure when something later is asked for.
+  if (status.code() == Code::unimplemented && lanes_[device]->is_async() && !run.step_by_step())
+    setback = {Setback::Kind::refused_late, device, kNone};
   run.fail(status.with_context(task != nullptr ? task_text(*task) : cat("running on ", plan_->device_names[device])),
-           setback_of(status, device, task != nullptr && !task->is_copy ? task->index : kNone));
+           setback);
 }
 
 // Runs behind a failed one are not begun: they would read what it has not written.
@@ -280,8 +288,8 @@ void Executor::drain() {
 std::string Executor::task_text(const Task& task) const {
   if (!task.is_copy) return cat("running split ", task.index, " on ", plan_->device_names[task.device]);
   const PlannedCopy& copy = plan_->copies[task.index];
-  return cat("copying ", plan_->graph->tensor_text(plan_->graph->storage(copy.storage).root), " from ",
-             plan_->device_names[copy.from], " to ", plan_->device_names[copy.to]);
+  return cat("copying ", plan_->transfer_text(task), " from ", plan_->device_names[copy.from], " to ",
+             plan_->device_names[copy.to]);
 }
 
 }  // namespace backplane

@@ -19,9 +19,10 @@ namespace backplane {
 struct Setback {
   enum class Kind {
     none,
-    refused,    // a device took a split in the query and then refused it
-    lost,       // a device is gone
-    no_memory,  // a device's memory does not suffice
+    refused,       // a device took a split in the query and then refused it
+    refused_late,  // the same while it ran in the background; which split it was is not known
+    lost,          // a device is gone
+    no_memory,     // a device's memory does not suffice
   };
   Kind kind = Kind::none;
   uint32_t device = kNone;
@@ -35,12 +36,13 @@ class RunState {
  public:
   using Clock = std::chrono::steady_clock;
 
-  void begin(uint64_t number, bp_run_id id, const RunOptions& options, uint32_t lanes) {
+  void begin(uint64_t number, bp_run_id id, const RunOptions& options, uint32_t lanes, bool step_by_step) {
     const std::lock_guard lock(mutex_);
     active_ = true;
     number_ = number;
     id_ = id;
     trace_ = options.trace;
+    step_by_step_ = step_by_step || trace_ != nullptr;
     begun_ = ended_ = Clock::now();
     status_ = {};
     setback_ = {};
@@ -53,6 +55,8 @@ class RunState {
   uint64_t number() const { return number_; }
   bp_run_id id() const { return id_; }
   Trace* trace() const { return trace_; }
+  // Whether each device finishes a task before it begins the next.
+  bool step_by_step() const { return step_by_step_; }
   Clock::time_point begun() const { return begun_; }
 
   // The first failure stays.
@@ -116,6 +120,7 @@ class RunState {
   uint64_t number_ = 0;
   bp_run_id id_ = 0;
   Trace* trace_ = nullptr;
+  bool step_by_step_ = false;
   Clock::time_point begun_, ended_;
   std::atomic<bool> stopped_{false}, state_written_{false};
   std::atomic<uint64_t> saved_{0};

@@ -110,15 +110,15 @@ class Exporter {
 
   void add_slice(const TraceEvent& event) {
     const Task& task = plan_.tasks[event.task];
-    list_.push_back(Json::object({{"ph", Json::text("X")},
-                                  {"cat", Json::text(task.is_copy ? "copy" : "split")},
-                                  {"name", Json::text(task.is_copy ? copy_name(task.index) : split_name(task.index))},
-                                  {"pid", process(task.device)},
-                                  {"tid", Json::integer(kLane)},
-                                  {"ts", time(event.begin_ns)},
-                                  {"dur", Json::number(static_cast<double>(event.end_ns - event.begin_ns) / 1000)},
-                                  {"args", task.is_copy ? copy_args(event, plan_.copies[task.index])
-                                                        : split_args(event, plan_.splits[task.index])}}));
+    list_.push_back(
+        Json::object({{"ph", Json::text("X")},
+                      {"cat", Json::text(task.is_copy ? "copy" : "split")},
+                      {"name", Json::text(task.is_copy ? copy_name(task) : split_name(task.index))},
+                      {"pid", process(task.device)},
+                      {"tid", Json::integer(kLane)},
+                      {"ts", time(event.begin_ns)},
+                      {"dur", Json::number(static_cast<double>(event.end_ns - event.begin_ns) / 1000)},
+                      {"args", task.is_copy ? copy_args(event, task) : split_args(event, plan_.splits[task.index])}}));
   }
 
   std::string storage_name(StorageId storage) const {
@@ -127,7 +127,11 @@ class Exporter {
     return name.empty() ? cat("tensor ", root) : std::string(name);
   }
 
-  std::string copy_name(uint32_t index) const { return cat("copy ", storage_name(plan_.copies[index].storage)); }
+  std::string copy_name(const Task& task) const {
+    const size_t others = plan_.transfer(task).size() - 1;
+    return cat("copy ", storage_name(plan_.copies[task.index].storage),
+               others == 0 ? "" : cat(" and ", others, " more"));
+  }
 
   std::string split_name(uint32_t index) const {
     const std::span<const NodeId> nodes = plan_.nodes(plan_.splits[index]);
@@ -137,12 +141,19 @@ class Exporter {
     return cat("split ", index, " (", first, "..", last, ", ", nodes.size(), " nodes)");
   }
 
-  Json copy_args(const TraceEvent& event, const PlannedCopy& copy) const {
+  uint64_t copied_bytes(const Task& task) const {
+    uint64_t bytes = 0;
+    for (const PlannedCopy& copy : plan_.transfer(task)) bytes += copy.bytes();
+    return bytes;
+  }
+
+  Json copy_args(const TraceEvent& event, const Task& task) const {
+    const PlannedCopy& copy = plan_.copies[task.index];
     return Json::object({{"run", whole(event.run)},
-                         {"tensor", Json::text(plan_.graph->tensor_text(plan_.graph->storage(copy.storage).root))},
+                         {"tensor", Json::text(plan_.transfer_text(task))},
                          {"from", Json::text(plan_.device_names[copy.from])},
                          {"to", Json::text(plan_.device_names[copy.to])},
-                         {"bytes", whole(copy.bytes())},
+                         {"bytes", whole(copied_bytes(task))},
                          {"rows", whole(copy.rows)},
                          {"write_back", Json::boolean(copy.write_back)}});
   }
@@ -248,7 +259,7 @@ class Exporter {
     std::map<uint64_t, std::map<uint32_t, uint64_t>> arrivals;  // time -> device -> bytes
     for (const TraceEvent& event : events_)
       if (const Task& task = plan_.tasks[event.task]; task.is_copy)
-        arrivals[event.end_ns][task.device] += plan_.copies[task.index].bytes();
+        arrivals[event.end_ns][task.device] += copied_bytes(task);
     std::map<uint32_t, uint64_t> sums;
     for (const auto& [ns, devices] : arrivals)
       for (const auto& [device, bytes] : devices) add_counter("bytes copied", device, ns, sums[device] += bytes);

@@ -7,11 +7,6 @@
 namespace backplane {
 namespace {
 
-bool mappable(const Device& device, uint32_t memtype) {
-  const MemoryType& type = device.memory_types()[memtype];
-  return type.host_visible() && type.coherent();
-}
-
 bp_foreign_memory describe(const Device& owner, const MemoryType& type) {
   bp_foreign_memory memory{};
   memory.head = {sizeof memory, BP_KIND_FOREIGN_MEMORY, nullptr};
@@ -37,8 +32,17 @@ bp_foreign_memory describe_application_memory(uint64_t alignment) {
 
 }  // namespace
 
+bool is_mappable(const Device& device, uint32_t memtype) {
+  const MemoryType& type = device.memory_types()[memtype];
+  return type.host_visible() && type.coherent();
+}
+
+bool reach_each_other(const Device& a, const Device& b) {
+  return a.plugin_id() == b.plugin_id() && a.has(BP_CAP_PEER_COPY) && b.has(BP_CAP_PEER_COPY);
+}
+
 uint32_t access_to(const Device& reader, const Device& owner) {
-  if (!reader.has(BP_CAP_IMPORT_HOST) || !mappable(owner, kComputeMemtype)) return 0;
+  if (!reader.has(BP_CAP_IMPORT_HOST) || !is_mappable(owner, kComputeMemtype)) return 0;
   const Result<uint32_t> access = reader.foreign_access(describe(owner, owner.memory_types()[kComputeMemtype]));
   return access.ok() ? *access : 0;
 }
@@ -79,13 +83,13 @@ Result<uint64_t> storage_bytes(const Device& device, const Graph& graph, Storage
 
 Status copy_between(Buffer& source, uint64_t source_offset, Buffer& target, uint64_t target_offset, uint64_t bytes) {
   if (bytes == 0) return {};
-  if (mappable(source.device(), source.memtype())) {
+  if (is_mappable(source.device(), source.memtype())) {
     BP_TRY_ASSIGN(std::byte* const address, source.map(source_offset, bytes, BP_MAP_READ));
     const Status written = target.write(target_offset, {address, bytes});
     BP_TRY(source.unmap());
     return written;
   }
-  if (mappable(target.device(), target.memtype())) {
+  if (is_mappable(target.device(), target.memtype())) {
     BP_TRY_ASSIGN(std::byte* const address, target.map(target_offset, bytes, BP_MAP_WRITE));
     const Status read = source.read(source_offset, {address, bytes});
     BP_TRY(target.unmap());

@@ -15,6 +15,12 @@ namespace backplane {
 // The memory type that activations use.
 inline constexpr uint32_t kComputeMemtype = 0;
 
+// Whether the host reads and writes memory of a type where it is.
+bool is_mappable(const Device& device, uint32_t memtype);
+
+// Whether each copies from and to the other's memory by itself.
+bool reach_each_other(const Device& a, const Device& b);
+
 // BP_ACCESS_* bits that `reader` has to the default memory of `owner`, imports included; 0 if it must be copied.
 uint32_t access_to(const Device& reader, const Device& owner);
 

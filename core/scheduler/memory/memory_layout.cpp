@@ -1,6 +1,7 @@
 #include "scheduler/memory/memory_layout.hpp"
 
 #include <algorithm>
+#include <span>
 #include <unordered_map>
 #include <utility>
 
@@ -56,7 +57,11 @@ class LayoutBuilder {
         end_(graph_.node_count() + static_cast<uint32_t>(cut.copies.size())),
         lives_(find_lifetimes(input, cut, tasks)),
         sizes_(input.graph),
-        places_(cut.instances.size()) {}
+        places_(cut.instances.size()),
+        groups_(cut.instances.size(), nullptr) {
+    for (const InstanceGroup& group : cut.groups)
+      for (const InstanceGroup::Member& member : group.members) groups_[member.instance] = &group;
+  }
 
   Result<MemoryLayout> build() {
     const std::vector<bool> is_port = find_ports();
@@ -107,15 +112,19 @@ class LayoutBuilder {
     return is_port;
   }
 
-  Status plan_pool(uint32_t device, PoolKind kind, const std::vector<uint32_t>& instances) {
+  // A group is one block, that of its first member.
+  Status plan_pool(uint32_t device, PoolKind kind, std::vector<uint32_t> instances) {
     if (instances.empty()) return {};
     sizes_.forget();
+    std::erase_if(instances, [this](uint32_t instance) {
+      return groups_[instance] != nullptr && groups_[instance]->members.front().instance != instance;
+    });
     std::vector<MemoryBlock> blocks;
     blocks.reserve(instances.size());
     for (const uint32_t instance : instances) {
-      BP_TRY_ASSIGN(const uint64_t bytes, sizes_.bytes(*devices_[device], cut_.instances.storage(instance)));
-      const bool forever = kind == PoolKind::ports || !options_.reuse_memory;
-      blocks.push_back({forever ? 0 : lives_[instance].first, forever ? end_ : lives_[instance].last, bytes});
+      BP_TRY_ASSIGN(MemoryBlock block, block_of(device, instance));
+      if (kind == PoolKind::ports || !options_.reuse_memory) block.first = 0, block.last = end_;
+      blocks.push_back(block);
     }
     const MemoryType& type = devices_[device]->memory_types()[kComputeMemtype];
     Result<MemoryPlan> planned = plan_memory(blocks, {type.alignment, input_.capability.buffer_limit(device)});
@@ -124,12 +133,30 @@ class LayoutBuilder {
     layout_.pools.push_back(
         {device, kComputeMemtype, kind, planned->chunk_bytes, planned->peak_bytes, planned->lower_bound_bytes});
     for (size_t i = 0; i < instances.size(); ++i) {
-      Residence& place = places_[instances[i]];
-      place.pool = pool;
-      place.chunk = planned->places[i].chunk;
-      place.offset = planned->places[i].offset;
+      const InstanceGroup::Member alone{instances[i], 0};
+      const InstanceGroup* const group = groups_[instances[i]];
+      for (const auto& [instance, distance] : group == nullptr ? std::span(&alone, 1) : std::span(group->members)) {
+        Residence& place = places_[instance];
+        place.pool = pool;
+        place.chunk = planned->places[i].chunk;
+        place.offset = planned->places[i].offset + distance;
+      }
     }
     return {};
+  }
+
+  Result<MemoryBlock> block_of(uint32_t device, uint32_t instance) {
+    MemoryBlock block{lives_[instance].first, lives_[instance].last, 0};
+    if (groups_[instance] == nullptr) {
+      BP_TRY_ASSIGN(block.bytes, sizes_.bytes(*devices_[device], cut_.instances.storage(instance)));
+      return block;
+    }
+    block.bytes = groups_[instance]->bytes;
+    for (const InstanceGroup::Member& member : groups_[instance]->members) {
+      block.first = std::min(block.first, lives_[member.instance].first);
+      block.last = std::max(block.last, lives_[member.instance].last);
+    }
+    return block;
   }
 
   Status explain(const Status& status, uint32_t device, const MemoryType& type, const std::vector<uint32_t>& instances,
@@ -165,8 +192,9 @@ class LayoutBuilder {
   const uint32_t end_;  // of the run, in ticks
   const std::vector<Lifetime> lives_;
   StorageSizes sizes_;
-  std::vector<bool> copied_;       // by instance: a copy writes it in each run
-  std::vector<Residence> places_;  // by instance
+  std::vector<bool> copied_;                  // by instance: a copy writes it in each run
+  std::vector<Residence> places_;             // by instance
+  std::vector<const InstanceGroup*> groups_;  // by instance; null = alone
   MemoryLayout layout_;
 };
 

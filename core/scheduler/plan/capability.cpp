@@ -38,6 +38,12 @@ Result<Capability> Capability::ask(const Graph& graph, const std::vector<Device*
   for (const auto& [node, device] : options.refusals)
     if (device < devices.size() && node < capability.answers_[device].size())
       capability.answers_[device].set(node, BP_VERDICT_NO, "it took the node when asked, and refused it later");
+  capability.last_is_host_ = is_mappable(*devices[capability.last_device_], kComputeMemtype);
+  for (const Device* from : devices) {
+    std::vector<bool>& row = capability.staged_.emplace_back();
+    for (const Device* to : devices)
+      row.push_back(!is_mappable(*from, kComputeMemtype) && !reach_each_other(*from, *to));
+  }
   capability.ask_for_access(graph, devices);
   return capability;
 }

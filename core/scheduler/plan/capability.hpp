@@ -41,6 +41,11 @@ class Capability {
   bool writes_in_place(uint32_t writer, uint32_t owner) const { return in_place_[writer][owner] == Access::write; }
   // The largest buffer for activations on a device, in bytes, which those that read it in place can take; 0 = any.
   uint64_t buffer_limit(uint32_t device) const { return buffer_limits_[device]; }
+  // Whether what `from` has made must be read by the host on its way to `to`: the host does not see that memory, and
+  // the devices do not reach each other.
+  bool is_staged(uint32_t from, uint32_t to) const { return !staged_.empty() && staged_[from][to]; }
+  // Whether the memory of the last device is the host's.
+  bool last_is_host() const { return last_is_host_; }
   // The first device, in priority order, that runs the node; kNone if there is none.
   uint32_t first_runner(NodeId node) const;
 
@@ -49,9 +54,11 @@ class Capability {
   void ask_for_access(const Graph& graph, const std::vector<Device*>& devices);
 
   uint32_t last_device_ = 0;
+  bool last_is_host_ = false;
   std::vector<NodeAnswers> answers_;           // by device; empty if it is not usable
   std::vector<std::string> unusable_;          // by device: why; empty = it is usable
   std::vector<std::vector<Access>> in_place_;  // by reader, owner
+  std::vector<std::vector<bool>> staged_;      // by source, target; none = nothing is
   std::vector<uint64_t> buffer_limits_;        // by device
 };
 

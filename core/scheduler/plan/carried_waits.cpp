@@ -35,18 +35,20 @@ class Finder {
 
  private:
   void visit(uint32_t index) {
-    for_each_access(tasks_of(plan_), plan_.tasks[index],
-                    [&](const TaskAccess& access) { use(access.storage, access.device, index); });
+    for_each_access(tasks_of(plan_), plan_.tasks[index], [&](const TaskAccess& access) { use(access, index); });
   }
 
-  void use(StorageId storage, uint32_t device, uint32_t task) {
-    const Residence* place = plan_.residence(storage, device);
+  void use(const TaskAccess& access, uint32_t task) {
+    const StorageId storage = access.storage;
+    const Residence* place = plan_.residence(storage, access.device);
     if (place == nullptr || (plan_.graph->is_constant(storage) && place->pool == kNone)) return;
     if (place->pool != kNone && plan_.pools[place->pool].kind == PoolKind::ports) return;
     const Area area = place->pool == kNone ? Area{kNone, storage} : Area{place->pool, place->chunk};
     std::vector<Use>& uses = uses_[area][plan_.tasks[task].device];
-    const uint64_t bytes = std::max<uint64_t>(plan_.graph->storage(storage).bytes, 1);
-    const Use fresh{place->offset, place->offset + bytes, task, task};
+    const uint64_t end = access.next == kNone
+                             ? place->offset + std::max<uint64_t>(plan_.graph->storage(storage).bytes, 1)
+                             : plan_.residence(access.next, access.device)->offset;
+    const Use fresh{place->offset, end, task, task};
     if (!uses.empty() && uses.back().begin == fresh.begin && uses.back().end == fresh.end)
       uses.back().last = task;
     else

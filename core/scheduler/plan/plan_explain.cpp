@@ -76,6 +76,13 @@ std::string alternative(const Plan& plan, const Placement& placement) {
 
 }  // namespace
 
+std::string Plan::transfer_text(const Task& task) const {
+  std::string text;
+  for (const PlannedCopy& copy : transfer(task))
+    text += cat(text.empty() ? "" : ", ", graph->tensor_text(graph->storage(copy.storage).root));
+  return text;
+}
+
 std::string Plan::explain(NodeId node) const {
   const Placement& placement = placements[node];
   return cat("on ", device_names[placement.device], ", ", reason(*graph, node, placement),

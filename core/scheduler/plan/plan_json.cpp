@@ -74,7 +74,8 @@ Json copies_json(const Plan& plan) {
                             {"rows", whole(copy.rows)},
                             {"pitch_bytes", copy.rows == 1 ? Json() : whole(copy.pitch_bytes)},
                             {"split", whole(copy.split)},
-                            {"write_back", Json::boolean(copy.write_back)}}));
+                            {"write_back", Json::boolean(copy.write_back)},
+                            {"joined", Json::boolean(copy.joined)}}));
   return list;
 }
 

@@ -58,7 +58,14 @@ Region united(const Region& a, const Region& b) {
   if (a.extent() == 0) return b;
   const uint64_t begin = std::min(a.offset, b.offset);
   const uint64_t bytes = std::max(a.offset + a.extent(), b.offset + b.extent()) - begin;
+  const uint64_t row = std::max(a.offset + a.row_bytes, b.offset + b.row_bytes) - begin;
+  const Region strided{begin, row, a.rows, a.pitch_bytes};
+  if (a.rows > 1 && a.rows == b.rows && a.pitch_bytes == b.pitch_bytes && strided.payload() < bytes / 2) return strided;
   return {begin, bytes, 1, bytes};
+}
+
+bool worth_uniting(const Region& a, const Region& b) {
+  return united(a, b).payload() <= a.payload() + b.payload() + kCopyBytes;
 }
 
 }  // namespace backplane

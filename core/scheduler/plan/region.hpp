@@ -21,7 +21,10 @@ struct Region {
 // What a tensor covers of its storage: rows where they are less than half of the extent and one pitch describes them,
 // else the whole extent.
 Region region_of(const Graph& graph, TensorId tensor);
-// The flat region around two.
+// The region around two: rows where both are the same rows and less than half of the extent is left, else flat.
 Region united(const Region& a, const Region& b);
+// Whether the region around both takes less than each for itself, if one copy costs as much as kCopyBytes.
+inline constexpr uint64_t kCopyBytes = 64 * 1024;
+bool worth_uniting(const Region& a, const Region& b);
 
 }  // namespace backplane

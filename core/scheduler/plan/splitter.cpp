@@ -9,6 +9,9 @@
 namespace backplane {
 namespace {
 
+// Of one storage, to one device; more are one.
+constexpr size_t kMostRegions = 16;
+
 class Splitter {
  public:
   explicit Splitter(const SplitInput& input) : input_(input), graph_(input.graph), version_(graph_.storage_count(), 0) {
@@ -18,6 +21,7 @@ class Splitter {
 
   SplitResult run() {
     find_homes();
+    find_shared();
     for (uint32_t i = 0; i < input_.order.size(); ++i) {
       const NodeId node = input_.order[i];
       const uint32_t device = input_.placements[node].device;
@@ -31,6 +35,7 @@ class Splitter {
     }
     end_split();
     for (size_t i = 0; i < regions_.size(); ++i) set_region(result_.copies[i], regions_[i]);
+    std::erase_if(result_.copies, [](const PlannedCopy& copy) { return copy.storage == kNone; });
     for (PlannedCopy& copy : result_.copies)
       if (copy.indices != kNone) set_rows(copy);
     return std::move(result_);
@@ -40,7 +45,7 @@ class Splitter {
   // What a copy on a device holds.
   struct Copied {
     uint32_t version = kNone;
-    uint32_t copy = kNone;  // the copy that brought it; kNone = the device wrote it itself
+    std::vector<uint32_t> copies;  // that brought it; none = the device wrote it itself
   };
 
   // Written storages live where they are first written, what the host writes lives on the last device.
@@ -62,6 +67,32 @@ class Splitter {
         if (output != kNone && !writes_home(graph_.storage_of(output), input_.placements[node].device))
           result_.instances.find_or_add(graph_.storage_of(output), input_.placements[node].device);
   }
+  // What several devices want that it is staged to is read once, into the memory of the last one, if that is the
+  // host's.
+  void find_shared() {
+    if (!input_.capability.last_is_host() || input_.capability.device_count() < 3) return;
+    std::vector<uint32_t> reader(graph_.storage_count(), kNone);
+    shared_.assign(graph_.storage_count(), false);
+    for (const NodeId node : input_.order)
+      for (const TensorId input : graph_.node_inputs(node)) {
+        if (input == kNone || graph_.is_constant(graph_.storage_of(input))) continue;
+        const uint32_t device = input_.placements[node].device, storage = graph_.storage_of(input);
+        if (!input_.capability.is_staged(home(input), device) || device == home(input)) continue;
+        shared_[storage] = shared_[storage] || (reader[storage] != kNone && reader[storage] != device);
+        reader[storage] = device;
+      }
+  }
+
+  bool is_shared(StorageId storage) const { return !shared_.empty() && shared_[storage]; }
+
+  // From which device a region of a storage is brought to another.
+  uint32_t source_for(StorageId storage, uint32_t device, const Region& region) {
+    const uint32_t home = result_.home[storage], last = input_.capability.last_device();
+    if (!is_shared(storage) || device == last) return home;
+    bring(storage, last, region);
+    return last;
+  }
+
   bool writes_home(StorageId storage, uint32_t device) const {
     return device == result_.home[storage] || input_.capability.writes_in_place(device, result_.home[storage]);
   }
@@ -132,17 +163,43 @@ class Splitter {
   void bring(StorageId storage, uint32_t device, const Region& region, TensorId indices = kNone) {
     const uint32_t instance = result_.instances.find_or_add(storage, device);
     make_room(instance);
-    Copied& copied = copied_[instance];
     if (region.extent() == 0) return;
-    if (copied.version != version_[storage]) {
-      copied = {version_[storage], add_copy(storage, result_.home[storage], device, /*write_back=*/false, region)};
+    if (copied_[instance].version != version_[storage]) {
+      const uint32_t source = source_for(storage, device, region);
+      Copied& copied = copied_[instance];
+      copied.version = version_[storage];
+      copied.copies = {add_copy(storage, source, device, /*write_back=*/false, region)};
       if (!graph_.is_constant(storage)) return;
       streamed_bytes_ += graph_.storage(storage).bytes;
-      result_.copies[copied.copy].indices = indices;
-    } else if (copied.copy != kNone) {
-      regions_[copied.copy] = united(regions_[copied.copy], region);
-      if (result_.copies[copied.copy].indices != indices) result_.copies[copied.copy].indices = kNone;
+      result_.copies[copied.copies[0]].indices = indices;
+    } else if (std::vector<uint32_t>& copies = copied_[instance].copies; !copies.empty()) {
+      const uint32_t changed = add_region(copies, region);
+      if (result_.copies[copies[0]].indices != indices) result_.copies[copies[0]].indices = kNone;
+      source_for(storage, device, regions_[changed]);
     }
+  }
+
+  // As one with all copies that are near enough, by the first of them; else by one more copy. Returns that.
+  uint32_t add_region(std::vector<uint32_t>& copies, Region region) {
+    const PlannedCopy like = result_.copies[copies[0]];
+    const bool one_only = copies.size() == kMostRegions || graph_.is_constant(like.storage) ||
+                          is_shared(like.storage);  // the host's copy has all of each other's
+    uint32_t into = kNone;
+    const auto takes = [&](uint32_t copy) {
+      if (!one_only && !worth_uniting(regions_[copy], region)) return false;
+      region = united(regions_[copy], region);
+      if (into != kNone) result_.copies[std::max(into, copy)].storage = kNone;  // to be taken out
+      into = std::min(into, copy);
+      return true;
+    };
+    while (std::erase_if(copies, takes) != 0) {  // what has grown may be near to others
+    }
+    if (into == kNone)
+      into = add_copy(like.storage, like.from, like.to, /*write_back=*/false, region);
+    else
+      regions_[into] = region;
+    copies.push_back(into);
+    return into;
   }
 
   void write(TensorId tensor, uint32_t device) {
@@ -157,7 +214,7 @@ class Splitter {
     if (tensor != record.root) bring(storage, device, {0, record.bytes, 1, record.bytes});
     const uint32_t instance = result_.instances.find(storage, device);
     make_room(instance);
-    copied_[instance] = {++version_[storage], kNone};
+    copied_[instance] = {++version_[storage], {}};
     if (record.bytes == 0) return;
     if (written_[instance].extent() == 0) dirty_.push_back(instance);
     written_[instance] = united(written_[instance], region_of(graph_, tensor));
@@ -192,6 +249,7 @@ class Splitter {
   const Graph& graph_;
   bool has_streams_ = false;          // there are constants with a home
   std::vector<uint32_t> last_split_;  // by storage, if so: the number of splits when it was last written
+  std::vector<bool> shared_;          // by storage, if the last device is the host; see find_shared
   std::vector<uint32_t> version_;     // writes so far, by storage
   std::vector<Copied> copied_;        // by instance; grows as they are added
   std::vector<Region> written_;       // by instance: what the open split wrote of a copy

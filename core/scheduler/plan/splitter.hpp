@@ -18,11 +18,23 @@ namespace backplane {
 // A constant this small is put on the device that reads it, once, wherever it is located, if options.soft_weights.
 inline constexpr uint64_t kReplicatedBytes = 64 * 1024;
 
+// Instances that lie beside each other, each at an offset from the first.
+struct InstanceGroup {
+  struct Member {
+    uint32_t instance;
+    uint64_t offset;
+  };
+  std::vector<Member> members;
+  uint64_t bytes;
+};
+
 struct SplitResult {
   std::vector<Split> splits;
   std::vector<PlannedCopy> copies;  // by split; those before it, then those written back after it
   std::vector<uint32_t> home;       // by storage, as Plan::homes
   InstanceMap instances{0};         // also of constants: at home if located, else on each device that reads them
+
+  std::vector<InstanceGroup> groups;  // filled in by batch_inputs; each instance is in one at most
 
   uint64_t copy_bytes() const;
   // Where a device finds a storage: its own copy if it has one, else the home.

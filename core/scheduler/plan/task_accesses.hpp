@@ -14,7 +14,8 @@ struct TaskAccess {
   uint32_t device;  // which looks for it: where its own copy is, if it has one, else at home
   TensorId tensor;  // of the storage; kNone = what a copy carries
   bool write;
-  uint32_t tick;  // within the task: 0 for a copy, the number of the node within a split
+  uint32_t tick;           // within the task: 0 for a copy, the number of the node within a split
+  StorageId next = kNone;  // what is between this storage's place and that one's is touched too: joined copies
 };
 
 // The parts of a plan that say so, also of one that is being made.
@@ -31,14 +32,18 @@ template <class Visit>
 void for_each_access(const TaskSource& source, const Task& task, const Visit& visit) {
   const Graph& graph = source.graph;
   if (task.is_copy) {
-    const PlannedCopy& copy = source.copies[task.index];
-    visit(TaskAccess{copy.storage, copy.from, kNone, false, 0});
-    // The host reads indices at their home; those that are constants are in nobody's memory.
-    if (copy.indices != kNone && !graph.is_constant(graph.storage_of(copy.indices))) {
-      const StorageId indices = graph.storage_of(copy.indices);
-      visit(TaskAccess{indices, source.homes[indices], copy.indices, false, 0});
+    const std::span<const PlannedCopy> transfer = transfer_at(source.copies, task.index);
+    for (size_t i = 0; i < transfer.size(); ++i) {
+      const PlannedCopy& copy = transfer[i];
+      const StorageId next = i + 1 < transfer.size() ? transfer[i + 1].storage : kNone;
+      visit(TaskAccess{copy.storage, copy.from, kNone, false, 0, next});
+      // The host reads indices at their home; those that are constants are in nobody's memory.
+      if (copy.indices != kNone && !graph.is_constant(graph.storage_of(copy.indices))) {
+        const StorageId indices = graph.storage_of(copy.indices);
+        visit(TaskAccess{indices, source.homes[indices], copy.indices, false, 0});
+      }
+      visit(TaskAccess{copy.storage, copy.to, kNone, true, 0, next});
     }
-    visit(TaskAccess{copy.storage, copy.to, kNone, true, 0});
     return;
   }
   const Split& split = source.splits[task.index];

@@ -29,7 +29,7 @@ class Builder {
     uint32_t copy = 0;
     for (uint32_t split = 0; split < cut_.splits.size(); ++split) {
       for (; copy < cut_.copies.size() && cut_.copies[copy].split == split && !cut_.copies[copy].write_back; ++copy)
-        add_task(true, copy, cut_.copies[copy].to);
+        if (!cut_.copies[copy].joined) add_task(true, copy, cut_.copies[copy].to);
       add_task(false, split, cut_.splits[split].device);
       for (; copy < cut_.copies.size() && cut_.copies[copy].split == split; ++copy)
         add_task(true, copy, cut_.copies[copy].to);

@@ -31,10 +31,11 @@ Status Session::State::recover(const RunOptions& options, const Status& status, 
   }
   abort_others();
   if (met.kind == Setback::Kind::lost) cache_.erase_users(met.device, executor);
-  return run_again(options, std::move(plan_options), setback);
+  return run_again(options, std::move(plan_options), met.kind == Setback::Kind::refused_late, setback);
 }
 
-Status Session::State::run_again(const RunOptions& options, PlanOptions plan_options, Setback* setback) {
+Status Session::State::run_again(const RunOptions& options, PlanOptions plan_options, bool step_by_step,
+                                 Setback* setback) {
   std::vector<bool> is_lost(devices_.size(), false);
   for (const uint32_t device : lost_) is_lost[device] = true;
   Flight& flight = flights_.front();
@@ -48,7 +49,7 @@ Status Session::State::run_again(const RunOptions& options, PlanOptions plan_opt
   observed_.reset();
   BP_TRY(inputs_.restore(used, *executor, /*newest=*/false));
   set_active(executor);
-  flight.number = executor->submit(options);
+  flight.number = executor->submit(options, step_by_step);
   const Status status = finish(flight.number, options, setback);
   BP_TRY(inputs_.restore(newest, *executor, /*newest=*/true));
   return status;

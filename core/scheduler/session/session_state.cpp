@@ -65,6 +65,9 @@ bool Session::State::meet(const Setback& setback, const Status& status, const Pl
       }
       note(cat(status.message(), "; it goes to the next device"));
       break;
+    case Setback::Kind::refused_late:
+      note(cat(status.message(), "; run again one task after another, to see which it was"));
+      break;
     case Setback::Kind::lost:
       if (!contains(lost_, setback.device)) lost_.push_back(setback.device);
       options.excluded_devices.push_back(setback.device);

@@ -73,7 +73,7 @@ struct Session::State {
   Status recover(const RunOptions& options, const Status& status, Setback* setback);
   bool has_written_state() const;
   void abort_others();
-  Status run_again(const RunOptions& options, PlanOptions plan_options, Setback* setback);
+  Status run_again(const RunOptions& options, PlanOptions plan_options, bool step_by_step, Setback* setback);
 
   Status observe(const RunOptions& options, const std::vector<NodeId>& wanted);
   Result<Executor*> observed_executor(const std::vector<NodeId>& cuts);

@@ -85,6 +85,7 @@ void DeviceReader::read_ops(Options& options) {
   options.slow = ops("slow");
   options.refuse_compile = ops("refuse_compile");
   options.refuse_submit = ops("refuse_submit");
+  options.refuse_run = ops("refuse_run");
   options.in_place = flag("in_place", true);
 }
 

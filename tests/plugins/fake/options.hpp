@@ -37,6 +37,7 @@ struct Options {
   OpList prefer, slow;              // answered PREFERRED, SLOW
   OpList refuse_compile;            // accepted when asked, UNSUPPORTED when compiled
   OpList refuse_submit;             // accepted when asked, UNSUPPORTED when submitted
+  OpList refuse_run;                // accepted when submitted, UNSUPPORTED when run
   bool in_place = true;             // elementwise outputs may use an input's memory
   bool async = false;               // run on a thread per stream
   uint64_t seed = 1;                // of the delays; of the plugin

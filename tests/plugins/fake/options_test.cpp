@@ -132,6 +132,20 @@ TEST_F(FakeOptions, OpsTakenWhenAskedCanBeRefusedLater) {
   destroy({a, b});
 }
 
+TEST_F(FakeOptions, OpsTakenWhenSubmittedCanBeRefusedWhenTheyRun) {
+  for (const bool async : {false, true}) {
+    open({{"refuse_run", std::string("neg")}, {"async", async}});
+    bp_buffer *a = filled(counting(1)), *b = plugin_->buffer(kBytes);
+    bp_stream* stream = plugin_->stream();
+    EXPECT_EQ(submit(stream, BP_OP_NEG, {a}, b), async ? BP_OK : BP_E_UNSUPPORTED);
+    EXPECT_EQ(synchronize(stream), async ? BP_E_UNSUPPORTED : BP_OK);
+    EXPECT_EQ(submit(stream, BP_OP_ABS, {a}, b), BP_OK);
+    EXPECT_EQ(synchronize(stream), BP_OK);
+    tables().stream_i->destroy(stream);
+    destroy({a, b});
+  }
+}
+
 TEST_F(FakeOptions, ProgramsAreUpdatedIfTheyCanBe) {
   for (const bool update : {true, false}) {
     open({{"update", update}});

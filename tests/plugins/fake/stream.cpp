@@ -56,6 +56,7 @@ void Stream::submit(const bp_submit_desc& work) {
     return device_.name() + ": node " + std::to_string(node) + " (" + submission->graph().kernel(node).name + ")";
   };
   enqueue({fault, work.run, submission->accesses(), describe, [this, submission] {
+             device_.require_accepted(submission->graph(), device_.options().refuse_run);
              submission->run([&] { return is_cancelled(submission->run_id()); });
              device_.counters().nodes += submission->graph().graph().node_count;
            }});

@@ -59,10 +59,19 @@ struct PlannedCopy {
   bool write_back;       // from a device that wrote a copy, to the storage's home
   // Only the rows that this tensor of indices names are copied, if it is not kNone: the experts that a run uses.
   TensorId indices = kNone;
+  // One transfer with the copy before: both are small graph inputs, which lie in the same way on both devices.
+  bool joined = false;
 
   // With indices the most that may be copied.
   uint64_t bytes() const { return row_bytes * rows; }
 };
+
+// The copies that are one transfer with copies[first], the first of them.
+inline std::span<const PlannedCopy> transfer_at(std::span<const PlannedCopy> copies, size_t first) {
+  size_t end = first + 1;
+  while (end < copies.size() && copies[end].joined) ++end;
+  return copies.subspan(first, end - first);
+}
 
 // A run of nodes on one device.
 struct Split {
@@ -70,7 +79,8 @@ struct Split {
   uint32_t first_node, node_count;  // Plan::order[first_node ...]
 };
 
-// One step of a run: a split, or a copy, which its target's device does. Tasks of one device run one after another.
+// One step of a run: a split, or a copy with those that are joined to it, which its target's device does. Tasks of one
+// device run one after another.
 struct Task {
   bool is_copy;
   uint32_t index;                         // into Plan::copies or Plan::splits
@@ -171,6 +181,10 @@ struct Plan {
   std::span<const NodeId> nodes(const Split& split) const {
     return {order.data() + split.first_node, split.node_count};
   }
+  // What a task that copies carries.
+  std::span<const PlannedCopy> transfer(const Task& task) const { return transfer_at(copies, task.index); }
+  // The tensors of that, for messages.
+  std::string transfer_text(const Task& task) const;
   // Where kernels of a device find a storage: its copy there if there is one, else its home; null if it has none.
   const Residence* residence(StorageId storage, uint32_t device) const;
   // Everything above as JSON; byte-stable for equal plans.

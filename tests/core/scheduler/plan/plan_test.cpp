@@ -4,6 +4,7 @@
 
 #include "backplane/base/text.hpp"
 #include "backplane/graph/builder.hpp"
+#include "fake_device.hpp"
 #include "fake_runtime.hpp"
 #include "random_graph.hpp"
 
@@ -133,6 +134,47 @@ TEST(Plan, ExpansionFollowsNeighbours) {
   for (const Placement& placement : plan->placements) EXPECT_EQ(placement.device, 1u);
   EXPECT_EQ(plan->placements[0].cause, Cause::expand_up);
   EXPECT_EQ(plan->placements[4].cause, Cause::expand_down);
+}
+
+// Where two devices would do equally well it is the one before, whatever the order of operands (invariant 7).
+TEST(Plan, OfEqualDevicesTheFirstIsTaken) {
+  FakeRuntime runtime(R"({"devices": 4, "0-deny": "sub", "3-deny": "*"})");
+  for (const PlacementMode mode : {PlacementMode::greedy, PlacementMode::mincomm, PlacementMode::cost})
+    for (const bool first_left : {false, true}) {
+      SCOPED_TRACE(std::string(mode_name(mode)) + (first_left ? ", left" : ", right"));
+      GraphBuilder builder;
+      const auto input = [&](const char* name) { return builder.input(name, DType::kI32, kShape).value(); };
+      const TensorId a = builder.op(Op::kNEG, {input("p")}, {}, "a").value();
+      const TensorId b = builder.op(Op::kABS, {input("q")}, {}, "b").value();
+      const TensorId left = first_left ? a : b, right = first_left ? b : a;
+      ASSERT_TRUE(builder.output(builder.op(Op::kSUB, {left, right}, {}, "joined").value(), "y").ok());
+      PlanOptions options;
+      options.mode = mode;
+      options.pins = {{"a", 2}, {"b", 1}};
+      if (mode == PlacementMode::cost) options.device_costs.assign(4, default_costs(BP_DEVICE_ACCEL));
+      const auto plan = make_plan(builder.finish().value(), runtime.devices(), options).value();
+      ASSERT_EQ(plan->graph->node_name(2), "joined");
+      EXPECT_EQ(plan->placements[2].device, 1u) << plan->explain(2);
+    }
+}
+
+// However devices and options are, each device is asked once about each node (invariant 33).
+TEST(Plan, DevicesAreAskedOnceAboutEachNode) {
+  for (const char* world : {R"({"devices": 1})", R"({"devices": 5, "supports": "alternate"})"})
+    for (const PlacementMode mode : {PlacementMode::greedy, PlacementMode::mincomm, PlacementMode::cost})
+      for (const int size : {1, 30, 3000}) {
+        FakeRuntime runtime(world);
+        PlanOptions options;
+        options.mode = mode;
+        options.device_costs.assign(runtime.devices().size(), default_costs(BP_DEVICE_ACCEL));
+        const auto graph = chain(size);
+        testing::reset_fakes(runtime.devices());
+        ASSERT_TRUE(make_plan(graph, runtime.devices(), options).ok());
+        for (const Device* device : runtime.devices()) {
+          EXPECT_EQ(testing::fake_counters(*device).queries, 1u);
+          EXPECT_EQ(testing::fake_counters(*device).queried_nodes, static_cast<uint64_t>(size));
+        }
+      }
 }
 
 TEST(Plan, BadPinsAreErrors) {

@@ -45,9 +45,10 @@ std::vector<std::vector<Access>> accesses(const Plan& plan) {
   for (uint32_t index = 0; index < plan.tasks.size(); ++index) {
     const Task& task = plan.tasks[index];
     if (task.is_copy) {
-      const PlannedCopy& copy = plan.copies[task.index];
-      add(copy.storage, copy.from, {index, 0, false});
-      add(copy.storage, copy.to, {index, 0, true});
+      for (const PlannedCopy& copy : plan.transfer(task)) {
+        add(copy.storage, copy.from, {index, 0, false});
+        add(copy.storage, copy.to, {index, 0, true});
+      }
       continue;
     }
     const Split& split = plan.splits[task.index];

@@ -64,6 +64,22 @@ TEST_F(Checkers, SeeWaitsThatAreMissing) {
   EXPECT_GT(seen, waits * 9 / 10);
 }
 
+TEST_F(Checkers, SeeWaitsForTheRunBeforeThatAreMissing) {
+  size_t waits = 0, seen = 0;
+  for (uint64_t seed = 1; seed <= 30; ++seed) {
+    PlanOptions options;
+    options.pipelined = true;
+    const auto made = make_plan(make_random_graph(seed, 20).graph, runtime_.devices(), options);
+    if (!made.ok()) continue;
+    Plan plan = **made;
+    EXPECT_EQ(check_happens_before(plan, 2), "") << "seed " << seed;
+    for (Task& task : plan.tasks) waits += std::exchange(task.carried_count, 0) == 0 ? 0 : 1;
+    seen += check_happens_before(plan, 2).empty() ? 0 : 1;
+  }
+  EXPECT_GT(waits, 100u);
+  EXPECT_GT(seen, 10u);
+}
+
 TEST_F(Checkers, SeeTensorsThatShareMemory) {
   size_t plans = 0;
   for_each_plan([&](Plan plan) {

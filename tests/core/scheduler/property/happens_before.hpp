@@ -8,7 +8,8 @@
 
 namespace backplane::testing {
 
-// Returns the first pair that is not in order, or an empty text.
-std::string check_happens_before(const Plan& plan);
+// Returns the first pair that is not in order, or an empty text. `runs`: so many in flight at once, of a plan that was
+// made for that.
+std::string check_happens_before(const Plan& plan, uint32_t runs = 1);
 
 }  // namespace backplane::testing

@@ -165,15 +165,34 @@ class Checker {
       const uint64_t extent = copy.bytes() == 0 ? 0 : (copy.rows - 1) * copy.pitch_bytes + copy.row_bytes;
       bytes += copy.bytes();
       if (copy.from == copy.to) return cat("9: copy ", i, " stays on device ", copy.to);
-      if (!copy.write_back && (access(copy.to, copy.from) & BP_ACCESS_READ_IN_PLACE) != 0)
+      if (!copy.write_back && (access(copy.to, plan_.homes[copy.storage]) & BP_ACCESS_READ_IN_PLACE) != 0)
         if (!writes_copy(copy)) return cat("9: copy ", i, " is of memory that device ", copy.to, " reads in place");
       // An operand without elements is copied as nothing.
+      if (copy.joined && !is_joined_rightly(i))
+        return cat("10: copy ", i, " cannot be one transfer with the one before");
       if (copy.bytes() > extent || copy.offset + extent > graph_.storage(copy.storage).bytes)
         return cat("10: copy ", i, " of ", copy.bytes(), " bytes does not fit s", copy.storage);
     }
     if (bytes != plan_.copy_bytes)
       return cat("11: the copies have ", bytes, " bytes, the plan says ", plan_.copy_bytes);
     return check_repeated_copies();
+  }
+
+  // Both are whole inputs, one behind the other on both devices at the same distance.
+  bool is_joined_rightly(uint32_t index) const {
+    if (index == 0) return false;
+    const PlannedCopy &before = plan_.copies[index - 1], &copy = plan_.copies[index];
+    for (const PlannedCopy* one : {&before, &copy})
+      if (one->bytes() == 0 || one->offset != 0 || one->rows != 1 || one->write_back ||
+          one->row_bytes != graph_.storage(one->storage).bytes || graph_.storage(one->storage).writer != kNone)
+        return false;
+    const auto distance = [&](uint32_t device) -> uint64_t {
+      const Residence &a = *plan_.residence(before.storage, device), &b = *plan_.residence(copy.storage, device);
+      const bool beside = a.device == device && b.device == device && a.pool != kNone && a.pool == b.pool;
+      return beside && a.chunk == b.chunk && a.offset + before.row_bytes <= b.offset ? b.offset - a.offset : 0;
+    };
+    return copy.split == before.split && copy.from == before.from && copy.to == before.to && distance(copy.to) != 0 &&
+           distance(copy.to) == distance(copy.from);
   }
 
   // Whether the target writes the storage, and so needs a copy although it could read the original.
@@ -184,21 +203,35 @@ class Checker {
     });
   }
 
+  // Whether all bytes of one copy are carried by another.
+  static bool covers(const PlannedCopy& all, const PlannedCopy& part) {
+    const uint64_t pitch = all.rows == 1 ? all.row_bytes + 1 : all.pitch_bytes;
+    for (uint64_t row = 0; row < part.rows; ++row) {
+      const uint64_t begin = part.offset + row * part.pitch_bytes;
+      if (begin < all.offset || (begin - all.offset) / pitch >= all.rows ||
+          (begin - all.offset) % pitch + part.row_bytes > all.row_bytes)
+        return false;
+    }
+    return true;
+  }
+
   // 9: between two copies of the same bytes to one device, somebody writes the storage.
   std::string check_repeated_copies() {
     std::vector<std::vector<uint32_t>> copied(graph_.storage_count());  // since the last write
     for (const Task& task : plan_.tasks) {
       if (task.is_copy) {
-        const PlannedCopy& copy = plan_.copies[task.index];
-        if (copy.write_back) {
-          copied[copy.storage].clear();
-          continue;
+        for (const PlannedCopy& copy : plan_.transfer(task)) {
+          if (copy.write_back) {
+            copied[copy.storage].clear();
+            continue;
+          }
+          const auto index = static_cast<uint32_t>(&copy - plan_.copies.data());
+          for (const uint32_t earlier : copied[copy.storage])
+            if (plan_.copies[earlier].to == copy.to &&
+                (covers(plan_.copies[earlier], copy) || covers(copy, plan_.copies[earlier])))
+              return cat("9: copies ", earlier, " and ", index, " are of the same bytes to one device");
+          copied[copy.storage].push_back(index);
         }
-        for (const uint32_t earlier : copied[copy.storage])
-          if (plan_.copies[earlier].to == copy.to && plan_.copies[earlier].offset == copy.offset &&
-              plan_.copies[earlier].bytes() == copy.bytes() && plan_.copies[earlier].rows == copy.rows)
-            return cat("9: copies ", earlier, " and ", task.index, " are of the same bytes to one device");
-        copied[copy.storage].push_back(task.index);
         continue;
       }
       for (const NodeId node : plan_.nodes(plan_.splits[task.index]))
@@ -238,13 +271,16 @@ class Checker {
   // 1: the tasks are the splits and copies, each once, on the right device.
   std::string check_tasks() {
     std::vector<uint32_t> splits(plan_.splits.size(), 0), copies(plan_.copies.size(), 0);
+    size_t done = 0;
     for (const Task& task : plan_.tasks) {
       std::vector<uint32_t>& counts = task.is_copy ? copies : splits;
       if (task.index >= counts.size() || counts[task.index]++ != 0) return "1: a task names nothing, or again";
+      if (task.is_copy && plan_.copies[task.index].joined) return "1: a task is of a copy that is part of another";
+      done += task.is_copy ? plan_.transfer(task).size() : 1;
       const uint32_t device = task.is_copy ? plan_.copies[task.index].to : plan_.splits[task.index].device;
       if (device != task.device) return cat("1: a task is on device ", task.device, ", not ", device);
     }
-    return plan_.tasks.size() == splits.size() + copies.size() ? "" : "1: the tasks lack splits or copies";
+    return done == splits.size() + copies.size() ? "" : "1: the tasks lack splits or copies";
   }
 
   const Plan& plan_;

@@ -69,7 +69,7 @@ class PlannedRun {
 
   std::string check() {
     for (const Task& task : plan_.tasks) {
-      const std::string fault = task.is_copy ? run_copy(task.index) : run_split(plan_.splits[task.index]);
+      const std::string fault = task.is_copy ? run_transfer(task) : run_split(plan_.splits[task.index]);
       if (!fault.empty()) return fault;
     }
     return check_results();
@@ -137,6 +137,22 @@ class PlannedRun {
                                           : cat(" t", found);
     });
     return text;
+  }
+
+  std::string run_transfer(const Task& task) {
+    const std::span<const PlannedCopy> transfer = plan_.transfer(task);
+    for (uint32_t i = 0; i < transfer.size(); ++i) {
+      if (const std::string fault = run_copy(task.index + i); !fault.empty()) return fault;
+      if (i != 0) spoil_between(transfer[i - 1], transfer[i]);
+    }
+    return "";
+  }
+
+  // What is between joined copies is carried too, so it must be nobody's.
+  void spoil_between(const PlannedCopy& before, const PlannedCopy& copy) {
+    const Place from = place(*plan_.residence(before.storage, before.to));
+    const Place to = place(*plan_.residence(copy.storage, copy.to));
+    for (uint64_t at = from.base + word_count(before.row_bytes); at < to.base; ++at) (*from.words)[at] = kNobody;
   }
 
   std::string run_copy(uint32_t index) {

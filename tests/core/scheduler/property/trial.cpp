@@ -111,7 +111,7 @@ std::string Trial::check_plan(const TrialCase& trial, const GeneratedGraph& gene
   if (!plan.ok()) return "planning: " + plan.status().to_string();
   std::string fault = check_plan_invariants(**plan, devices_, options);
   if (fault.empty()) fault = check_symbolic_run(**plan);
-  if (fault.empty()) fault = check_happens_before(**plan);
+  if (fault.empty()) fault = check_happens_before(**plan, options.pipelined ? 2 : 1);
   if (!fault.empty()) return fault;
   const GeneratedGraph renamed = trial.family->make(trial.seed | kOtherNames, trial.size);
   return compare_plans(**plan, {devices_, options, idle_, renamed.graph, trial.seed % 8 == 0});

@@ -39,6 +39,70 @@ TEST(Recovery, ARefusalIsRememberedForOtherGraphs) {
   EXPECT_EQ(session->totals().recoveries, recoveries);
 }
 
+// Devices that work in the background take a split and say later that they do not run it; which of several it was is
+// found out, and the others stay where they are.
+TEST(Recovery, ALateRefusalGoesToTheNextDeviceAndIsRemembered) {
+  for (const char* world :
+       {R"({"devices": 3, "async": true, "0-refuse_run": "neg"})",
+        R"({"devices": 3, "async": true, "0-refuse_run": "neg", "events": false, "peer_copy": false})",
+        R"({"devices": 3, "async": true, "0-refuse_run": "neg", "memory": "host", "max_delay_us": 50})"}) {
+    SCOPED_TRACE(world);
+    FakeRuntime runtime(world);
+    const auto graph = [](int pairs) {  // x + pairs
+      GraphBuilder builder;
+      const TensorId one = builder.constant(small_value(1), "one").value();
+      TensorId x = builder.input("x", DType::kI32, testing::kSmallShape).value();
+      for (int i = 0; i < 2 * pairs; ++i) {
+        const std::string number = std::to_string(i);
+        x = builder.op(Op::kADD, {x, one}, {}, "add" + number).value();
+        x = builder.op(Op::kNEG, {x}, {}, "neg" + number).value();
+        x = builder.op(Op::kADD, {x, one}, {}, "back" + number).value();
+      }
+      EXPECT_TRUE(builder.output(x, "y").ok());
+      return builder.finish().value();
+    };
+    SessionOptions options;
+    options.plan.mode = PlacementMode::greedy;
+    for (NodeId node = 0; node < 12; ++node)
+      if (node % 3 != 2) options.plan.cuts.push_back(node);  // a split for each of op neg
+    const auto session = Session::prepare(*runtime, graph(2), {}, options).value();
+    EXPECT_EQ(session->plan().placements[1].device, 0u);
+    EXPECT_GT(session->plan().splits.size(), 3u);
+    for (int32_t run = 0; run < 3; ++run) {
+      ASSERT_TRUE(session->set_input("x", small_value(run)).ok());
+      const Status status = session->run();
+      ASSERT_TRUE(status.ok()) << status.to_string();
+      EXPECT_EQ(first_of(session->output("y")), run);
+    }
+    for (NodeId node = 0; node < session->graph().node_count(); ++node)
+      EXPECT_EQ(session->plan().placements[node].device == 0, session->graph().op(node) == Op::kADD) << node;
+    const uint64_t recoveries = session->totals().recoveries;
+    EXPECT_GE(recoveries, 2u);
+    ASSERT_TRUE(session->use(graph(1)).ok());
+    ASSERT_TRUE(session->set_input("x", small_value(7)).ok());
+    ASSERT_TRUE(session->run().ok());
+    EXPECT_EQ(first_of(session->output("y")), 7);
+    EXPECT_EQ(session->totals().recoveries, recoveries);
+  }
+}
+
+// The device that is lost is the one that goes, not the one that waits for it.
+TEST(Recovery, ALossIsNotTakenForThatOfTheDeviceThatWaits) {
+  for (const int lost : {0, 1}) {
+    SCOPED_TRACE(lost);
+    FakeRuntime runtime(
+        R"({"devices": 3, "async": true, "peer_copy": false, "max_delay_us": 100, "lose_at_call": 2, "fault_device": )" +
+        std::to_string(lost) + "}");
+    const auto session = Session::prepare(*runtime, adding_chain(6), {}, in_turn(6, 2)).value();
+    ASSERT_TRUE(session->set_input("x", small_value(1)).ok());
+    const Status status = session->run();
+    EXPECT_FALSE(status.ok());  // the pins are to both
+    ASSERT_EQ(session->incidents().size(), 1u);
+    EXPECT_EQ(session->incidents()[0].find(runtime.devices()[static_cast<size_t>(lost)]->name() + " was lost"), 0u)
+        << session->incidents()[0];
+  }
+}
+
 TEST(Recovery, ALostDeviceIsReplacedInTheMiddleOfARun) {
   for (const char* world :
        {R"({"devices": 3, "fault_device": 0, "lose_at_call": 2})",
