@@ -53,6 +53,44 @@ void expect_equal_to_reference(FakeRuntime& runtime, const RandomGraph& random) 
   EXPECT_EQ((*session)->statistics().split_count, (*session)->plan().splits.size());
 }
 
+// Device 1 adds up what device 0 makes in its memory, all of which is alive at once; the one or the other is large too.
+RandomGraph many_results_for(int64_t wide_rows) {
+  const std::vector<int64_t> row = {1, 1024};
+  RandomGraph made;
+  made.inputs.emplace("x", HostTensor::of<int32_t>(DType::kI32, row, std::vector<int32_t>(1024, 3)));
+  GraphBuilder builder;
+  const TensorId x = builder.input("x", DType::kI32, row).value();
+  std::vector<TensorId> parts;
+  for (int i = 0; i < 32; ++i) parts.push_back(builder.op(Op::kNEG, {x}, {}, "n" + std::to_string(i)).value());
+  const TensorId rows = builder.broadcast(x, std::vector<int64_t>{wide_rows, 1024}).value();
+  const TensorId wide = builder.op(Op::kADD, {rows, rows}, {}, "wide").value();
+  TensorId sum = builder.op(Op::kREDUCE_SUM, {wide}, {{BP_ATTR_AXES, std::vector<int64_t>{0}}}, "narrow").value();
+  for (const TensorId part : parts) sum = builder.op(Op::kSUB, {sum, part}).value();
+  EXPECT_TRUE(builder.output(sum, "y").ok());
+  made.graph = builder.finish().value();
+  return made;
+}
+
+// Memory is taken by whole buffers: device 1 takes none of more than 64 KiB.
+TEST(Session, ADeviceOfSmallBuffersReadsThoseOfOthers) {
+  FakeRuntime runtime(R"({"devices": 2, "memory": "host", "reads_foreign": "write", "1-max_buffer_bytes": 65536,
+                          "0-deny": "sub", "1-supports": "sub"})");
+  const RandomGraph small = many_results_for(2), large = many_results_for(32);
+  const auto plan = make_plan(small.graph, runtime.devices()).value();
+  EXPECT_TRUE(plan->copies.empty());
+  uint64_t bytes = 0;
+  for (const Pool& pool : plan->pools)
+    for (const uint64_t chunk : pool.chunk_bytes) {
+      EXPECT_LE(chunk, 65536u);
+      bytes += pool.device == 0 ? chunk : 0;
+    }
+  EXPECT_GT(bytes, 65536u);
+  expect_equal_to_reference(runtime, small);
+  // The wide one fits into no buffer that device 1 would take, so that device reads copies of the others.
+  EXPECT_FALSE(make_plan(large.graph, runtime.devices()).value()->copies.empty());
+  expect_equal_to_reference(runtime, large);
+}
+
 class Worlds : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(Worlds, RandomGraphsGiveTheReferenceResult) {
