@@ -16,9 +16,13 @@ constexpr uint64_t kMostGroupBytes = 1024 * 1024;
 
 class Batcher {
  public:
-  Batcher(const Graph& graph, const std::vector<Device*>& devices, SplitResult& cut)
-      : graph_(graph), devices_(devices), cut_(cut), is_input_(graph.storage_count(), false) {
-    for (const Graph::Port& port : graph.inputs()) is_input_[graph.storage_of(port.tensor)] = true;
+  Batcher(const SplitInput& input, const std::vector<Device*>& devices, SplitResult& cut)
+      : graph_(input.graph),
+        capability_(input.capability),
+        devices_(devices),
+        cut_(cut),
+        is_input_(graph_.storage_count(), false) {
+    for (const Graph::Port& port : graph_.inputs()) is_input_[graph_.storage_of(port.tensor)] = true;
   }
 
   Status run() {
@@ -77,10 +81,10 @@ class Batcher {
   }
 
   Status group_homes() {
+    const std::vector<uint64_t> limits = capability_.buffer_limits(cut_.splits);
     for (const uint32_t device : users_) {
-      const MemoryType& type = devices_[device]->memory_types()[kComputeMemtype];
-      alignment_ = std::max(alignment_, type.alignment);
-      if (type.max_bytes != 0) most_bytes_ = std::min(most_bytes_, type.max_bytes);
+      alignment_ = std::max(alignment_, devices_[device]->memory_types()[kComputeMemtype].alignment);
+      if (limits[device] != 0) most_bytes_ = std::min(most_bytes_, limits[device]);
     }
     for (size_t i = 1; i < seats_.size(); ++i) {
       if (!seats_[i].joins) continue;
@@ -114,6 +118,7 @@ class Batcher {
   }
 
   const Graph& graph_;
+  const Capability& capability_;
   const std::vector<Device*>& devices_;
   SplitResult& cut_;
   std::vector<bool> is_input_;     // by storage
@@ -125,8 +130,8 @@ class Batcher {
 
 }  // namespace
 
-Status batch_inputs(const Graph& graph, const std::vector<Device*>& devices, SplitResult& cut) {
-  return Batcher(graph, devices, cut).run();
+Status batch_inputs(const SplitInput& input, const std::vector<Device*>& devices, SplitResult& cut) {
+  return Batcher(input, devices, cut).run();
 }
 
 }  // namespace backplane

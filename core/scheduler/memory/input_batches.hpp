@@ -14,6 +14,6 @@ namespace backplane {
 
 // Puts copies that can be one transfer behind each other, marks all but the first as `joined`, and fills in cut.groups.
 // Errors: what devices say when they are asked for the size of a tensor.
-Status batch_inputs(const Graph& graph, const std::vector<Device*>& devices, SplitResult& cut);
+Status batch_inputs(const SplitInput& input, const std::vector<Device*>& devices, SplitResult& cut);
 
 }  // namespace backplane

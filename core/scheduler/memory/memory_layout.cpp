@@ -49,13 +49,13 @@ class LayoutBuilder {
  public:
   LayoutBuilder(const SplitInput& input, const std::vector<Device*>& devices, const SplitResult& cut,
                 const TaskGraph& tasks)
-      : input_(input),
-        graph_(input.graph),
+      : graph_(input.graph),
         options_(input.options),
         devices_(devices),
         cut_(cut),
         end_(graph_.node_count() + static_cast<uint32_t>(cut.copies.size())),
         lives_(find_lifetimes(input, cut, tasks)),
+        buffer_limits_(input.capability.buffer_limits(cut.splits)),
         sizes_(input.graph),
         places_(cut.instances.size()),
         groups_(cut.instances.size(), nullptr) {
@@ -127,7 +127,7 @@ class LayoutBuilder {
       blocks.push_back(block);
     }
     const MemoryType& type = devices_[device]->memory_types()[kComputeMemtype];
-    Result<MemoryPlan> planned = plan_memory(blocks, {type.alignment, input_.capability.buffer_limit(device)});
+    Result<MemoryPlan> planned = plan_memory(blocks, {type.alignment, buffer_limits_[device]});
     if (!planned.ok()) return explain(planned.status(), device, type, instances, blocks);
     const auto pool = static_cast<uint32_t>(layout_.pools.size());
     layout_.pools.push_back(
@@ -167,7 +167,7 @@ class LayoutBuilder {
     return resource_exhausted(
         cat(graph_.tensor_text(graph_.storage(storage).root), " needs ", bytes_text(blocks[largest].bytes),
             ", and the largest buffer of ", devices_[device]->name(), " (", type.name, ") is ",
-            bytes_text(input_.capability.buffer_limit(device))),
+            bytes_text(buffer_limits_[device])),
         "plan.tensor-too-large");
   }
 
@@ -184,13 +184,13 @@ class LayoutBuilder {
       if (place.device != kNone) layout_.residences[next[place.storage]++] = place;
   }
 
-  const SplitInput& input_;
   const Graph& graph_;
   const PlanOptions& options_;
   const std::vector<Device*>& devices_;
   const SplitResult& cut_;
   const uint32_t end_;  // of the run, in ticks
   const std::vector<Lifetime> lives_;
+  const std::vector<uint64_t> buffer_limits_;  // by device
   StorageSizes sizes_;
   std::vector<bool> copied_;                  // by instance: a copy writes it in each run
   std::vector<Residence> places_;             // by instance

@@ -8,7 +8,10 @@
 namespace backplane {
 
 Capability::Capability(std::vector<NodeAnswers> answers, std::vector<std::vector<Access>> in_place)
-    : answers_(std::move(answers)), in_place_(std::move(in_place)), buffer_limits_(answers_.size(), 0) {
+    : answers_(std::move(answers)),
+      in_place_(std::move(in_place)),
+      buffer_limits_(answers_.size(), 0),
+      import_limits_(answers_.size(), 0) {
   for (uint32_t device = 0; device < device_count(); ++device) {
     unusable_.emplace_back(answers_[device].empty() ? "no answers" : "");
     if (!answers_[device].empty()) last_device_ = device;
@@ -53,19 +56,32 @@ void Capability::ask_for_access(const Graph& graph, const std::vector<Device*>& 
   uint64_t largest = 0;
   for (StorageId storage = 0; storage < graph.storage_count(); ++storage)
     largest = std::max(largest, graph.storage(storage).bytes);
-  for (const Device* device : devices) buffer_limits_.push_back(device->memory_types()[kComputeMemtype].max_bytes);
+  for (const Device* device : devices) {
+    buffer_limits_.push_back(device->memory_types()[kComputeMemtype].max_bytes);
+    import_limits_.push_back(import_limit(*device));
+  }
   for (size_t reader = 0; reader < devices.size(); ++reader) {
     std::vector<Access>& row = in_place_.emplace_back(devices.size(), Access::none);
     row[reader] = usable(reader) ? Access::write : Access::none;
-    const uint64_t limit = import_limit(*devices[reader]);
+    const bool takes_all = import_limits_[reader] == 0 || largest <= import_limits_[reader];
     for (size_t owner = 0; owner < devices.size(); ++owner) {
       if (reader == owner || !usable(reader) || !usable(owner)) continue;
       const uint32_t access = access_to(*devices[reader], *devices[owner]);
-      if ((access & BP_ACCESS_READ_IN_PLACE) == 0 || (limit != 0 && largest > limit)) continue;
+      if ((access & BP_ACCESS_READ_IN_PLACE) == 0 || !takes_all) continue;
       row[owner] = (access & BP_ACCESS_WRITE_IN_PLACE) != 0 ? Access::write : Access::read;
-      if (limit != 0 && (buffer_limits_[owner] == 0 || limit < buffer_limits_[owner])) buffer_limits_[owner] = limit;
     }
   }
+}
+
+std::vector<uint64_t> Capability::buffer_limits(std::span<const Split> splits) const {
+  std::vector<uint64_t> limits = buffer_limits_;
+  std::vector<bool> limiting(device_count(), false);
+  for (const Split& split : splits) limiting[split.device] = import_limits_[split.device] != 0;
+  for (uint32_t reader = 0; reader < device_count(); ++reader)
+    for (uint32_t owner = 0; owner < device_count(); ++owner)
+      if (limiting[reader] && owner != reader && reads_in_place(reader, owner))
+        limits[owner] = limits[owner] == 0 ? import_limits_[reader] : std::min(limits[owner], import_limits_[reader]);
+  return limits;
 }
 
 uint32_t Capability::first_runner(NodeId node) const {

@@ -3,6 +3,7 @@
 // Asked once per plan; placement and splitting read it. Thread safety: const.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -39,8 +40,9 @@ class Capability {
   bool reads_in_place(uint32_t reader, uint32_t owner) const { return in_place_[reader][owner] != Access::none; }
   // Whether they can write it too.
   bool writes_in_place(uint32_t writer, uint32_t owner) const { return in_place_[writer][owner] == Access::write; }
-  // The largest buffer for activations on a device, in bytes, which those that read it in place can take; 0 = any.
-  uint64_t buffer_limit(uint32_t device) const { return buffer_limits_[device]; }
+  // By device: the largest buffer for activations, in bytes, that it makes and that the devices of `splits` which read
+  // it in place take; 0 = any.
+  std::vector<uint64_t> buffer_limits(std::span<const Split> splits) const;
   // Whether what `from` has made must be read by the host on its way to `to`: the host does not see that memory, and
   // the devices do not reach each other.
   bool is_staged(uint32_t from, uint32_t to) const { return !staged_.empty() && staged_[from][to]; }
@@ -59,7 +61,8 @@ class Capability {
   std::vector<std::string> unusable_;          // by device: why; empty = it is usable
   std::vector<std::vector<Access>> in_place_;  // by reader, owner
   std::vector<std::vector<bool>> staged_;      // by source, target; none = nothing is
-  std::vector<uint64_t> buffer_limits_;        // by device
+  // By device: the largest buffer, in bytes, that it makes, and that it takes of others; 0 = any.
+  std::vector<uint64_t> buffer_limits_, import_limits_;
 };
 
 }  // namespace backplane
