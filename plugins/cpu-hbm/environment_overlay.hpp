@@ -3,11 +3,10 @@
 // memkind takes its nodes from the environment and from nowhere else, and a plugin must not change the environment. So
 // the whole list of variables is exchanged for a copy while memkind looks, and then put back: threads that read the
 // environment meanwhile find either list whole, and children inherit nothing.
-// Thread safety: other threads may read the environment; one that sets a variable meanwhile keeps its change, and then
-// ours stays as well.
+// Thread safety: other threads may read the environment; what one of them sets meanwhile is kept.
 #pragma once
 
-#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,12 +23,12 @@ class EnvironmentOverlay {
   void end();
 
  private:
-  struct Copy {
-    std::string text;
-    std::vector<char*> entries;
-  };
-  std::unique_ptr<Copy> copy_;
+  const std::string name_;
+  std::string text_;                // "name=value"
+  std::optional<std::string> old_;  // value
+  std::vector<char*> entries_;
   char** before_;
+  bool ended_ = false;
 };
 
 }  // namespace backplane_cpu_hbm
