@@ -36,11 +36,13 @@ class HighBandwidthMemory(ProgramTest):
 
     def test_devices_lists_it_with_true_sizes(self):
         devices = self.devices(**NODE)
-        self.assertEqual(set(devices), {"hbm0", "cpu0"})
+        self.assertEqual(list(devices), ["hbm0", "cpu0"], "it comes first")
         self.assertEqual(devices["hbm0"]["memory_total"], min(node_bytes(), devices["cpu0"]["memory_total"]))
         self.assertLess(0, devices["hbm0"]["memory_free"])
         self.assertLessEqual(devices["hbm0"]["memory_free"], devices["hbm0"]["memory_total"])
         self.assertEqual(self.run_program("doctor", "cpu-hbm", env=NODE).code, OK)
+        self.configure("50-cpu.json", {"plugins": {"org.backplane.cpu": {"priority": 1}}})
+        self.assertEqual(list(self.devices(**NODE)), ["cpu0", "hbm0"])
 
     def test_the_nodes_can_come_from_the_configuration(self):
         self.configure("50-hbm.json", {"plugins": {PLUGIN: {"options": {"nodes": "0", "policy": "interleave"}}}})
