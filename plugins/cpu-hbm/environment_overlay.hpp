@@ -3,7 +3,8 @@
 // memkind takes its nodes from the environment and from nowhere else, and a plugin must not change the environment. So
 // the whole list of variables is exchanged for a copy while memkind looks, and then put back: threads that read the
 // environment meanwhile find either list whole, and children inherit nothing.
-// Thread safety: other threads may read the environment; what one of them sets meanwhile is kept.
+// Thread safety: other threads may read the environment; what one of them sets meanwhile is kept. One overlay at a
+// time.
 #pragma once
 
 #include <optional>

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <memory>
+#include <mutex>
 #include <system_error>
 
 #include "backplane/sdk/error.hpp"
@@ -89,6 +90,13 @@ NodeSet nodes_of(std::byte* page) {
   return nodes;
 }
 
+struct OverlayEnd {
+  std::optional<EnvironmentOverlay>& overlay;
+  ~OverlayEnd() {
+    if (overlay) overlay->end();
+  }
+};
+
 bool fits(const NodeSet& found, const NodeSet& wanted, Policy policy) {
   if (policy != Policy::preferred) return found == wanted;
   return std::includes(wanted.begin(), wanted.end(), found.begin(), found.end());
@@ -97,12 +105,15 @@ bool fits(const NodeSet& found, const NodeSet& wanted, Policy policy) {
 }  // namespace
 
 HbwHeap::HbwHeap(Policy policy, const std::string& nodes) {
+  // The environment and memkind's first use are the process', and so is their order.
+  static std::mutex one_at_a_time;
+  const std::lock_guard lock(one_at_a_time);
   const std::optional<NodeSet> wanted = wanted_nodes(nodes);
+  const OverlayEnd end{overlay_};  // before the lock is, whatever happens
   if (!nodes.empty()) overlay_.emplace(kVariable, nodes_text(*wanted));
   require_hardware(wanted.has_value());
   require_policy(policy);
   nodes_ = try_page(policy);
-  if (overlay_) overlay_->end();
   if (wanted && !fits(nodes_, *wanted, policy))
     throw Error(BP_E_STATE, "nodes " + nodes_text(*wanted) + " are wanted, and memkind works with " +
                                 nodes_text(nodes_) +

@@ -60,6 +60,9 @@ std::byte* HbwMemory::take(uint64_t bytes, uint64_t alignment) {
   return block;
 }
 
-void HbwMemory::give_back(std::byte* block, uint64_t) noexcept { heap_.release(block); }
+void HbwMemory::give_back(std::byte* block, uint64_t) noexcept {
+  const std::lock_guard lock(mutex_);
+  heap_.release(block);
+}
 
 }  // namespace backplane_cpu_hbm

@@ -2,7 +2,7 @@
 //
 // With the policies that allow the nodes only, the kernel ends the process when a page cannot be had as it is first
 // touched. So the nodes are asked for room, and every page is touched, before a block is handed out.
-// Thread safety: any thread; one block is made at a time.
+// Thread safety: any thread; one block is made or taken back at a time.
 #pragma once
 
 #include <mutex>

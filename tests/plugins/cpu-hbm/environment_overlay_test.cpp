@@ -66,7 +66,7 @@ TEST_F(Overlay, ThreadsThatReadMeanwhileFindAWholeEnvironment) {
   std::thread reader([&] {
     while (!done) whole = whole && getenv("PATH") != nullptr;
   });
-  std::vector<std::unique_ptr<EnvironmentOverlay>> overlays;
+  std::vector<std::unique_ptr<EnvironmentOverlay>> overlays;  // kept: the reader may still be in their lists
   for (int i = 0; i < 200; ++i) {
     overlays.push_back(std::make_unique<EnvironmentOverlay>(kName, std::to_string(i)));
     EXPECT_EQ(value(), std::to_string(i));

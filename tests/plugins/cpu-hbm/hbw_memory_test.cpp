@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 #include <hbwmalloc.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <cstring>
 #include <thread>
 #include <vector>
@@ -74,6 +76,28 @@ TEST(HbwMemory, TheLimitIsExact) {
   EXPECT_EQ(code_of(memory, 400, text), BP_OK) << text;
   memory.release(block, 600, 64);
   EXPECT_EQ(code_of(memory, 1000, text), BP_OK) << text;
+}
+
+TEST(HbwMemory, ThreadsThatOpenItTogetherAllHaveIt) {
+  char** const before = environ;
+  const HbwMemory first({});
+  std::atomic<int> opened{0}, refused{0};
+  const auto work = [&] {
+    for (int i = 0; i < 10; ++i) {
+      opened += HbwMemory({Policy::bind, "0", 0}).nodes() == NodeSet{0} ? 1 : 0;
+      try {
+        HbwMemory({Policy::interleave, "0", 0});
+      } catch (const backplane::sdk::Error& error) {
+        refused += error.code() == BP_E_STATE ? 1 : 0;
+      }
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 8; ++t) threads.emplace_back(work);
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(opened, 80);
+  EXPECT_EQ(refused, 80);
+  EXPECT_EQ(environ, before);
 }
 
 TEST(HbwMemory, ManyThreadsTakeAndGiveBack) {
