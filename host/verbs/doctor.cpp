@@ -121,9 +121,10 @@ bool is_about_path(const LoadReport& report, const std::string& path) {
   return requested == path || report.real_path == path || fs::path(requested).parent_path() == path;
 }
 
+// Of an id its last words are enough: "cpu" of "org.backplane.cpu".
 bool is_about_name(const LoadReport& report, const std::string& name) {
-  return report.plugin_id == name || fs::path(report.requested).filename() == name ||
-         fs::path(report.library_path).filename() == name;
+  return report.plugin_id == name || report.plugin_id.ends_with("." + name) ||
+         fs::path(report.requested).filename() == name || fs::path(report.library_path).filename() == name;
 }
 
 // A manifest that was set aside before its library was looked at does not name the library in its report.

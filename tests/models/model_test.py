@@ -71,5 +71,27 @@ def alternate(name):
     expect(len(result["comparisons"]) > 0, "nothing was compared")
 
 
+def hbm(name):
+    """On high-bandwidth memory, in turn with the processor, and with the weights there only: nothing is ever copied."""
+    model, golden_folder = find_model(f"{name}.onnx"), DATA / "golden" / name
+    node = {"MEMKIND_HBW_NODES": "0"}
+    values = []
+    for path in sorted(golden_folder.glob("in-*.npy")):
+        values += ["--input", f"{path.stem[3:]}=@{path}"]
+    plan = run_json([PROGRAM, "plan", model, *values, "--device", "hbm0"], **node)
+    pins = []
+    for i, planned in enumerate(plan["nodes"]):
+        pins += ["--pin", f"{planned['node']}={'hbm0' if i % 2 == 0 else 'cpu0'}"]
+    ways = {"hbm0": ["--device", "hbm0"], "in turn": ["--device", "hbm0,cpu0", *pins],
+            "weights": ["--device", "cpu0,hbm0", "--weights", "hbm0"]}
+    for way, arguments in ways.items():
+        result = run_json([PROGRAM, "run", model, *values, "--compare", golden_folder, *arguments], **node)
+        print(f"{way}: {result['splits']} splits, {result['copied_bytes']} bytes copied")
+        expect(len(result["comparisons"]) > 0, "nothing was compared")
+        expect(result["copies"] == 0 and result["copied_bytes"] == 0, f"{way}: {result['copied_bytes']} bytes copied")
+        expect(not result["incidents"], f"{way}: {result['incidents']}")
+        expect(way != "in turn" or result["splits"] >= 3, f"{result['splits']} splits only")
+
+
 if __name__ == "__main__":
-    {"golden": golden, "batch": batch, "sizes": sizes, "alternate": alternate}[sys.argv[1]](sys.argv[2])
+    {"golden": golden, "batch": batch, "sizes": sizes, "alternate": alternate, "hbm": hbm}[sys.argv[1]](sys.argv[2])

@@ -28,18 +28,18 @@ def find_model(file):
     return path
 
 
-def run(arguments, plugins=PLUGINS):
+def run(arguments, plugins=PLUGINS, **variables):
     """Runs a program, which has to succeed, and returns what it printed."""
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("BACKPLANE_")}
-    environment["BACKPLANE_PLUGIN_PATH"] = plugins
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("BACKPLANE_", "MEMKIND_"))}
+    environment.update({"BACKPLANE_PLUGIN_PATH": plugins, **variables})
     result = subprocess.run([str(a) for a in arguments], env=environment, text=True, stdin=subprocess.DEVNULL,
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     expect(result.returncode == 0, f"{arguments} exited with {result.returncode}\n{result.stdout}{result.stderr}")
     return result.stdout
 
 
-def run_json(arguments, plugins=PLUGINS):
-    return json.loads(run([*arguments, "--json"], plugins))
+def run_json(arguments, plugins=PLUGINS, **variables):
+    return json.loads(run([*arguments, "--json"], plugins, **variables))
 
 
 class Array:

@@ -54,11 +54,14 @@ uint64_t import_limit(const Device& device) {
   return limit;
 }
 
-std::optional<uint32_t> import_memtype(const Device& device, const void* address) {
+std::optional<uint32_t> import_memtype(const Device& device, const void* address, const Device* owner) {
   if (!device.has(BP_CAP_IMPORT_HOST)) return std::nullopt;
   const auto value = reinterpret_cast<uintptr_t>(address);
   const uint64_t alignment = value == 0 ? 1 : value & (~value + 1);  // the largest power of two that divides it
-  const Result<uint32_t> access = device.foreign_access(describe_application_memory(alignment));
+  bp_foreign_memory memory = owner == nullptr ? describe_application_memory(alignment)
+                                              : describe(*owner, owner->memory_types()[kComputeMemtype]);
+  memory.alignment = alignment;  // of this memory: the owner may have borrowed it itself
+  const Result<uint32_t> access = device.foreign_access(memory);
   if (!access.ok() || (*access & BP_ACCESS_READ_IN_PLACE) == 0) return std::nullopt;
   // A memory type of the host's kind if there is one; devices without read the application's memory all the same.
   std::optional<uint32_t> found;

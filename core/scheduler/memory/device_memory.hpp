@@ -27,8 +27,9 @@ uint32_t access_to(const Device& reader, const Device& owner);
 // The largest buffer, in bytes, that a device surely takes of memory that is not its own; 0 = any.
 uint64_t import_limit(const Device& device);
 
-// The memory type under which `device` takes the application's memory at `address` read-only in place, if it does.
-std::optional<uint32_t> import_memtype(const Device& device, const void* address);
+// The memory type under which `device` reads memory at `address` in place, if it does: default memory of `owner`, or
+// the application's own if that is null.
+std::optional<uint32_t> import_memtype(const Device& device, const void* address, const Device* owner);
 
 // The bytes that a storage needs in the device's compute memory, padding included; at least those of the storage.
 Result<uint64_t> storage_bytes(const Device& device, const Graph& graph, StorageId storage);

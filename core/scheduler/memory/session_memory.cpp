@@ -11,7 +11,8 @@ Result<bp_buffer*> SharedBuffer::handle_on(Device& device) {
   if (&device == &buffer.device()) return buffer.handle();
   for (const auto& [importer, view] : imports)
     if (importer == &device) return view->handle();
-  const std::optional<uint32_t> memtype = address == nullptr ? std::nullopt : import_memtype(device, address);
+  const std::optional<uint32_t> memtype =
+      address == nullptr ? std::nullopt : import_memtype(device, address, &buffer.device());
   if (!memtype)
     return unimplemented(
         cat(device.name(), " said it reads memory of ", buffer.device().name(), " in place, and does not take it"));
@@ -117,7 +118,7 @@ Result<BufferRef> SessionMemory::constant(const Graph& graph, StorageId storage,
   if (const auto found = constants_.find(key); found != constants_.end()) return found->second.buffer;
   const bool aligned = reinterpret_cast<uintptr_t>(address) % type_layout(value.dtype()).block_bytes == 0;
   BufferRef made;
-  if (const auto memtype = import_memtype(device, address);
+  if (const auto memtype = import_memtype(device, address, /*owner=*/nullptr);
       memtype && (aligned || !is_plain(value.dtype())) && !value.bytes().empty()) {
     made = std::make_shared<SharedBuffer>();
     BP_TRY_ASSIGN(made->buffer,

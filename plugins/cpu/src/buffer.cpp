@@ -1,27 +1,13 @@
 #include "src/buffer.hpp"
 
 #include <cstring>
-#include <new>
 
 namespace backplane_cpu {
 
 using backplane::sdk::Error;
 
-void MemoryUse::add(uint64_t bytes) {
-  const uint64_t now = used.fetch_add(bytes, std::memory_order_relaxed) + bytes;
-  uint64_t highest = peak.load(std::memory_order_relaxed);
-  while (now > highest && !peak.compare_exchange_weak(highest, now, std::memory_order_relaxed)) {
-  }
-}
-
-HostBuffer::HostBuffer(uint64_t bytes, MemoryUse& use) : bytes_(bytes), use_(&use) {
-  if (bytes != 0) {
-    data_ = static_cast<std::byte*>(::operator new (bytes, std::align_val_t{kBufferAlignment}, std::nothrow));
-    if (data_ == nullptr)
-      throw Error(BP_E_DEVICE_MEMORY, "the system refused " + std::to_string(bytes) + " bytes of memory");
-  }
-  use.add(bytes);
-}
+HostBuffer::HostBuffer(uint64_t bytes, uint64_t alignment, Memory& memory)
+    : data_(memory.allocate(bytes, alignment)), bytes_(bytes), memory_(&memory), alignment_(alignment) {}
 
 HostBuffer::HostBuffer(void* memory, uint64_t bytes, bool writable, bp_release_fn release, void* release_user)
     : data_(static_cast<std::byte*>(memory)),
@@ -31,9 +17,8 @@ HostBuffer::HostBuffer(void* memory, uint64_t bytes, bool writable, bp_release_f
       release_user_(release_user) {}
 
 HostBuffer::~HostBuffer() {
-  if (use_ != nullptr) {
-    ::operator delete (data_, std::align_val_t{kBufferAlignment});
-    use_->remove(bytes_);
+  if (memory_ != nullptr) {
+    memory_->release(data_, bytes_, alignment_);
   } else if (release_ != nullptr) {
     release_(release_user_, data_);
   }

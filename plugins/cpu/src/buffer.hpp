@@ -1,28 +1,17 @@
-// HostBuffer: a block of host memory, allocated here or lent by the caller. Thread safety: as in abi/buffer.h.
+// HostBuffer: a block of a device's memory, or memory that the caller lent. Thread safety: as in abi/buffer.h.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 
 #include "backplane/sdk/plugin.hpp"
+#include "src/memory.hpp"
 
 namespace backplane_cpu {
 
-inline constexpr uint64_t kBufferAlignment = 64;  // of allocated memory
-inline constexpr uint64_t kImportAlignment = 8;   // of lent memory: that of the widest element
-
-// Bytes that a device has allocated, now and at most.
-struct MemoryUse {
-  std::atomic<uint64_t> used{0};
-  std::atomic<uint64_t> peak{0};
-  void add(uint64_t bytes);
-  void remove(uint64_t bytes) { used.fetch_sub(bytes, std::memory_order_relaxed); }
-};
-
 class HostBuffer final : public backplane::sdk::Buffer {
  public:
-  // Allocates. Throws BP_E_DEVICE_MEMORY. `use` outlives the buffer.
-  HostBuffer(uint64_t bytes, MemoryUse& use);
+  // Allocates. Throws BP_E_DEVICE_MEMORY. `memory` outlives the buffer.
+  HostBuffer(uint64_t bytes, uint64_t alignment, Memory& memory);
   // Borrows memory until destruction, when `release` (may be null) is called.
   HostBuffer(void* memory, uint64_t bytes, bool writable, bp_release_fn release, void* release_user);
   ~HostBuffer() override;
@@ -45,7 +34,8 @@ class HostBuffer final : public backplane::sdk::Buffer {
   std::byte* data_ = nullptr;
   uint64_t bytes_;
   bool writable_ = true;
-  MemoryUse* use_ = nullptr;  // null = borrowed
+  Memory* memory_ = nullptr;  // null = borrowed
+  uint64_t alignment_ = 0;    // of allocated memory
   bp_release_fn release_ = nullptr;
   void* release_user_ = nullptr;
 };

@@ -3,15 +3,22 @@
 #include "backplane/sdk/options.hpp"
 #include "backplane/sdk/tables.hpp"
 #include "src/device.hpp"
+#include "src/system.hpp"
+#include "src/system_memory.hpp"
 
 namespace backplane_cpu {
 namespace {
 
 constexpr int64_t kMaxThreads = 4096;
 
+DeviceTraits traits() {
+  return {
+      "cpu0", processor_name(), BP_NONE, {{"host", kBufferAlignment, false}, {"host-import", kImportAlignment, true}}};
+}
+
 class CpuPlugin final : public backplane::sdk::Plugin {
  public:
-  CpuPlugin(const bp_open_info& info, backplane::sdk::Host host) : device_(host) {
+  CpuPlugin(const bp_open_info& info, backplane::sdk::Host host) : device_(host, memory_, traits()) {
     set_options(info.options, info.option_count, info.option_stride);
   }
   uint32_t device_count() const override { return 1; }
@@ -24,6 +31,7 @@ class CpuPlugin final : public backplane::sdk::Plugin {
   }
 
  private:
+  SystemMemory memory_;
   CpuDevice device_;
 };
 

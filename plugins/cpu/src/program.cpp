@@ -8,6 +8,8 @@ namespace sdk = backplane::sdk;
 
 namespace {
 
+constexpr uint64_t kScratchAlignment = 64;  // as RunArgs promises
+
 [[noreturn]] void invalid(const std::string& why) { throw sdk::Error(BP_E_INVALID_ARG, why); }
 
 std::string node_name(const NodeView& node) {
@@ -53,7 +55,7 @@ struct CpuProgram::Gang {
   const char* error() const { return errors[0] != nullptr ? errors[0].load() : errors[1].load(); }
 };
 
-CpuProgram::CpuProgram(const bp_graph& graph) {
+CpuProgram::CpuProgram(const bp_graph& graph, Memory& memory) : memory_(memory) {
   for (uint32_t i = 0; i < graph.tensor_count; ++i) add_tensor(graph, i);
   for (uint32_t i = 0; i < graph.node_count; ++i) add_step(graph, i);
 }
@@ -159,7 +161,7 @@ void CpuProgram::reserve_scratch(uint32_t workers) {
       bytes = std::max(bytes, steps_[i].kernel->scratch_bytes(std::min(workers, stage.workers)));
   scratch_.reset();
   scratch_workers_ = 0;
-  scratch_ = std::make_unique<HostBuffer>(bytes, scratch_use_);
+  scratch_ = std::make_unique<HostBuffer>(bytes, kScratchAlignment, memory_);
   scratch_workers_ = workers;
 }
 

@@ -28,7 +28,8 @@ class CancelCheck {
 class CpuProgram final : public backplane::sdk::Program {
  public:
   // Compiles a checked graph and keeps nothing of it. Throws BP_E_UNSUPPORTED naming the node that has no kernel.
-  explicit CpuProgram(const bp_graph& graph);
+  // Scratch comes from `memory`, which outlives the program.
+  CpuProgram(const bp_graph& graph, Memory& memory);
 
   // Where each tensor of the graph lives: the buffer and offset that a submission gives, or a null buffer.
   struct Place {
@@ -40,7 +41,7 @@ class CpuProgram final : public backplane::sdk::Program {
   std::vector<Place> places_of(const bp_binding* bindings, uint32_t count) const;
 
   // Runs on at most `threads` workers of the host's pool. Throws BP_E_INVALID_ARG for a tensor that is unbound or
-  // does not fit its buffer, BP_E_DATA naming the node, BP_E_CANCELLED.
+  // does not fit its buffer, BP_E_DATA naming the node, BP_E_CANCELLED, BP_E_DEVICE_MEMORY.
   void run(const std::vector<Place>& places, const backplane::sdk::Host& host, uint32_t threads,
            const CancelCheck& cancel);
 
@@ -81,7 +82,7 @@ class CpuProgram final : public backplane::sdk::Program {
   std::vector<Stage> stages_;
   uint32_t widest_ = 1;  // workers of the widest stage
   std::mutex mutex_;
-  MemoryUse scratch_use_;
+  Memory& memory_;
   std::unique_ptr<HostBuffer> scratch_;
   uint32_t scratch_workers_ = 0;
 };

@@ -41,7 +41,8 @@ void CpuStream::submit(const bp_submit_desc& work) {
     return program.run(program.places_of(work.bindings, work.binding_count), device_.host(), device_.threads(), cancel);
   }
   if (work.binding_count != 0) throw sdk::Error(BP_E_INVALID_ARG, "bindings go with a program, not with a graph");
-  CpuProgram(*work.graph).run(CpuProgram::places_of(*work.graph), device_.host(), device_.threads(), cancel);
+  CpuProgram(*work.graph, device_.own_memory())
+      .run(CpuProgram::places_of(*work.graph), device_.host(), device_.threads(), cancel);
 }
 
 void CpuStream::copy(const bp_copy_desc& copy) {

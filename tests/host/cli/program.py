@@ -39,7 +39,7 @@ class ProgramTest(unittest.TestCase):
 
     def environment(self, **more):
         """Only the scratch folder, and no trial processes; `more` adds variables, or takes away those that are None."""
-        environment = {k: v for k, v in os.environ.items() if not k.startswith(("BACKPLANE_", "XDG_"))}
+        environment = {k: v for k, v in os.environ.items() if not k.startswith(("BACKPLANE_", "MEMKIND_", "XDG_"))}
         environment.update({"HOME": self.folder / "home", "BACKPLANE_PLUGIN_PATH": self.plugins,
                             "BACKPLANE_PROBE": "off", "XDG_DATA_DIRS": self.folder / "share", **more})
         return {k: str(v) for k, v in environment.items() if v is not None}

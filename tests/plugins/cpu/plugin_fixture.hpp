@@ -18,7 +18,7 @@ class PluginTest : public ::testing::Test {
   static constexpr uint32_t kWorkers = 4;
 
   void SetUp() override {
-    ASSERT_EQ(open({}), BP_OK) << error.text();
+    ASSERT_EQ(open(options()), BP_OK) << error.text();
     device = opened.plugin_i->device_at(opened.plugin, 0);
     bp_stream_desc desc{{sizeof desc, BP_KIND_STREAM_DESC, nullptr}, 0, 0};
     ASSERT_EQ(opened.device_i->stream_create(device, &desc, &stream, &error.error), BP_OK);
@@ -29,6 +29,9 @@ class PluginTest : public ::testing::Test {
     if (stream != nullptr) opened.stream_i->destroy(stream);
     if (opened.plugin != nullptr) opened.plugin_i->close(opened.plugin);
   }
+
+  // What the plugin is opened with.
+  virtual std::vector<bp_option> options() const { return {}; }
 
   bp_code open(const std::vector<bp_option>& options) {
     const auto open_plugin = reinterpret_cast<bp_open_fn>(bp_get_proc_address("bp_open.v1"));
