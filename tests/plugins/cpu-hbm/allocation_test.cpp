@@ -29,14 +29,15 @@ bool fails_now() { return armed && countdown.fetch_sub(1) == 1; }
 }  // namespace
 
 void* operator new(size_t bytes, const std::nothrow_t&) noexcept { return fails_now() ? nullptr : std::malloc(bytes); }
-void* operator new(size_t bytes) {
+// Not inlined: compilers would see malloc where there is new, and free where there is delete.
+[[gnu::noinline]] void* operator new(size_t bytes) {
   if (void* memory = operator new(bytes, std::nothrow)) return memory;
   throw std::bad_alloc();
 }
 void* operator new[](size_t bytes) { return operator new(bytes); }
 void* operator new[](size_t bytes, const std::nothrow_t& tag) noexcept { return operator new(bytes, tag); }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 void operator delete[](void* memory) noexcept { std::free(memory); }
 void operator delete[](void* memory, size_t) noexcept { std::free(memory); }
 
