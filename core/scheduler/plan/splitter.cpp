@@ -43,9 +43,10 @@ class Splitter {
 
  private:
   // What a copy on a device holds.
-  struct Copied {
+  struct Away {
     uint32_t version = kNone;
     std::vector<uint32_t> copies;  // that brought it; none = the device wrote it itself
+    Region written;                // by the open split
   };
 
   // Written storages live where they are first written, what the host writes lives on the last device.
@@ -141,8 +142,8 @@ class Splitter {
     for (const uint32_t instance : dirty_) {
       const StorageId storage = result_.instances.storage(instance);
       const uint32_t device = result_.instances.device(instance);
-      add_copy(storage, device, result_.home[storage], /*write_back=*/true, written_[instance]);
-      written_[instance] = {};
+      add_copy(storage, device, result_.home[storage], /*write_back=*/true, away(instance).written);
+      away(instance).written = {};
     }
     dirty_.clear();
   }
@@ -162,17 +163,16 @@ class Splitter {
   // A device writes either a storage's home or its own copy, so an outdated copy cannot be read by the open split.
   void bring(StorageId storage, uint32_t device, const Region& region, TensorId indices = kNone) {
     const uint32_t instance = result_.instances.find_or_add(storage, device);
-    make_room(instance);
     if (region.extent() == 0) return;
-    if (copied_[instance].version != version_[storage]) {
+    if (away(instance).version != version_[storage]) {
       const uint32_t source = source_for(storage, device, region);
-      Copied& copied = copied_[instance];
+      Away& copied = away(instance);
       copied.version = version_[storage];
       copied.copies = {add_copy(storage, source, device, /*write_back=*/false, region)};
       if (!graph_.is_constant(storage)) return;
       streamed_bytes_ += graph_.storage(storage).bytes;
       result_.copies[copied.copies[0]].indices = indices;
-    } else if (std::vector<uint32_t>& copies = copied_[instance].copies; !copies.empty()) {
+    } else if (std::vector<uint32_t>& copies = away(instance).copies; !copies.empty()) {
       const uint32_t changed = add_region(copies, region);
       if (result_.copies[copies[0]].indices != indices) result_.copies[copies[0]].indices = kNone;
       source_for(storage, device, regions_[changed]);
@@ -213,15 +213,19 @@ class Splitter {
     // What the write leaves alone must be there before it.
     if (tensor != record.root) bring(storage, device, {0, record.bytes, 1, record.bytes});
     const uint32_t instance = result_.instances.find(storage, device);
-    make_room(instance);
-    copied_[instance] = {++version_[storage], {}};
+    Away& copy = away(instance);
+    copy.version = ++version_[storage];
+    copy.copies.clear();
     if (record.bytes == 0) return;
-    if (written_[instance].extent() == 0) dirty_.push_back(instance);
-    written_[instance] = united(written_[instance], region_of(graph_, tensor));
+    if (copy.written.extent() == 0) dirty_.push_back(instance);
+    copy.written = united(copy.written, region_of(graph_, tensor));
   }
 
-  void make_room(uint32_t instance) {
-    if (copied_.size() <= instance) copied_.resize(instance + 1), written_.resize(instance + 1);
+  // REQUIRES: not a home. References hold until the next copy of another storage is asked for.
+  Away& away(uint32_t instance) {
+    const uint32_t number = instance - graph_.storage_count();
+    if (away_.size() <= number) away_.resize(size_t{number} + 1);
+    return away_[number];
   }
 
   uint32_t add_copy(StorageId storage, uint32_t from, uint32_t to, bool write_back, const Region& region) {
@@ -251,8 +255,7 @@ class Splitter {
   std::vector<uint32_t> last_split_;  // by storage, if so: the number of splits when it was last written
   std::vector<bool> shared_;          // by storage, if the last device is the host; see find_shared
   std::vector<uint32_t> version_;     // writes so far, by storage
-  std::vector<Copied> copied_;        // by instance; grows as they are added
-  std::vector<Region> written_;       // by instance: what the open split wrote of a copy
+  std::vector<Away> away_;            // by instance, homes left out; grows as they are asked for
   std::vector<uint32_t> dirty_;       // instances with such writes
   std::vector<Region> regions_;       // by copy
   uint64_t streamed_bytes_ = 0;       // by the open split
