@@ -62,6 +62,10 @@ void add_model(CLI::App& verb, ModelArguments& model) {
                   "possible, cost by measured costs of the devices")
       ->check(CLI::IsMember({"greedy", "mincomm", "cost"}))
       ->capture_default_str();
+  verb.add_option("--costs", model.costs_file,
+                  "Where --mode cost keeps what it has measured; costs.json in the user's cache unless given")
+      ->check(check_not_empty)
+      ->type_name("FILE");
   verb.add_option("--reorder-window", model.reorder_window,
                   "How many places a node may move to join others of its device; 0 keeps the model's order")
       ->check(CLI::Range(0, 1000000))

@@ -24,6 +24,7 @@ struct ModelArguments {
   std::vector<std::string> locations;  // "tensor=device"
   std::string weights_device;          // empty = each weight where its readers are
   std::string mode = "mincomm";        // greedy, mincomm or cost
+  std::string costs_file;              // of mode cost; empty = costs.json in the user's cache
   uint32_t reorder_window = 64;        // places that a node may move; 0 = none
   bool no_reuse = false;               // memory of its own for every tensor
 };

@@ -48,9 +48,22 @@ PlacementMode find_mode(const std::string& name) {
   return PlacementMode::mincomm;  // the parser lets nothing else through
 }
 
+// A cache that cannot be used is no reason not to run; a file that the user has named is one.
+Result<std::vector<DeviceCosts>> find_costs(Runtime& runtime, const std::vector<Device*>& devices,
+                                            const std::string& file) {
+  if (!file.empty()) return calibrate(runtime, devices, file);
+  const std::string folder = Environment::process().cache_folder();
+  if (folder.empty()) return calibrate(runtime, devices);
+  Result<std::vector<DeviceCosts>> costs = calibrate(runtime, devices, folder + "/costs.json");
+  if (costs.ok()) return costs;
+  runtime.log().write(LogLevel::warn, "scheduler",
+                      cat("the costs of devices are measured anew: ", costs.status().message()));
+  return calibrate(runtime, devices);
+}
+
 }  // namespace
 
-Result<Targets> select_targets(const Runtime& runtime, const Arguments& arguments) {
+Result<Targets> select_targets(Runtime& runtime, const Arguments& arguments) {
   if (runtime.devices().empty()) return no_devices(runtime, arguments.common);
   const ModelArguments& model = arguments.model;
   Targets targets;
@@ -64,6 +77,9 @@ Result<Targets> select_targets(const Runtime& runtime, const Arguments& argument
                   assignments.device(cat("--weights ", model.weights_device), model.weights_device));
   }
   options.mode = find_mode(model.mode);
+  if (options.mode == PlacementMode::cost) {
+    BP_TRY_ASSIGN(options.device_costs, find_costs(runtime, targets.devices, model.costs_file));
+  }
   options.reorder_window = model.reorder_window;
   options.reuse_memory = !model.no_reuse;
   return targets;

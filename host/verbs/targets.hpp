@@ -16,7 +16,7 @@ struct Targets {
 };
 
 // Errors: not_found for a device that is not there, or that an option names but --device leaves out; usage_error for an
-// option of another form; no_devices.
-Result<Targets> select_targets(const Runtime& runtime, const Arguments& arguments);
+// option of another form; no_devices; in mode cost, as calibrate() for a file that the user has named.
+Result<Targets> select_targets(Runtime& runtime, const Arguments& arguments);
 
 }  // namespace backplane::cli

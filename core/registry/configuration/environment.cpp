@@ -38,7 +38,8 @@ constexpr EnvironmentVariable kVariables[] = {
     {"XDG_DATA_HOME", "The user's own plugins, in backplane/plugins.d below it; ~/.local/share by default.", true},
     {"XDG_DATA_DIRS",
      "The system's plugins, in backplane/plugins.d below each; /usr/local/share:/usr/share by default.", true},
-    {"XDG_CACHE_HOME", "Verdicts of probes, in backplane/probe below it; ~/.cache by default.", true},
+    {"XDG_CACHE_HOME", "Verdicts of probes and measured costs of devices, in backplane below it; ~/.cache by default.",
+     true},
     {"HOME", "Where the XDG folders are if they are not set.", true},
     {"LD_LIBRARY_PATH", "Where the system's loader, and so the diagnosis of a failed load, looks for libraries.", true},
 };
@@ -71,6 +72,14 @@ std::optional<std::string> Environment::get(std::string_view name) const {
     if (!variable || variable->ignored_when_secure) return std::nullopt;
   }
   return found->second;
+}
+
+std::string Environment::cache_folder() const {
+  if (secure_) return {};
+  const std::string cache = get("XDG_CACHE_HOME").value_or("");
+  if (cache.starts_with('/')) return cat(cache, "/backplane");
+  const std::string home = get("HOME").value_or("");
+  return home.starts_with('/') ? cat(home, "/.cache/backplane") : "";
 }
 
 std::vector<Notice> Environment::notices() const {

@@ -7,16 +7,14 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <cstdlib>
 #include <span>
 #include <vector>
 
 #include "backplane/base/sha256.hpp"
 #include "backplane/base/text.hpp"
-#include "descriptor.hpp"
 #include "probe_protocol.hpp"
+#include "registry/descriptor.hpp"
+#include "registry/replace_file.hpp"
 #include "registry/scan/pin.hpp"
 
 namespace backplane {
@@ -111,30 +109,8 @@ std::optional<Record> parse_record(std::string_view text) {
   return record;
 }
 
-// Makes the folder and those above it that are missing, for this user only.
-void make_folders(const std::string& folder) {
-  for (size_t at = folder.find('/', 1); at != std::string::npos; at = folder.find('/', at + 1))
-    ::mkdir(folder.substr(0, at).c_str(), 0700);
-  ::mkdir(folder.c_str(), 0700);
-}
-
-bool write_all(const Descriptor& file, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t put = ::write(file.get(), text.data(), text.size());
-    if (put < 0 && errno == EINTR) continue;
-    if (put <= 0) return false;
-    text.remove_prefix(static_cast<size_t>(put));
-  }
-  return true;
-}
-
-// A reader sees the old file or the new one, whole. Without fsync: a file lost with the power is only tried again.
-void replace_file(const std::string& path, std::string_view text) {
-  std::string draft = path + ".XXXXXX";
-  const Descriptor file(::mkostemp(draft.data(), O_CLOEXEC));
-  if (!file) return;
-  if (!write_all(file, text) || ::rename(draft.c_str(), path.c_str()) != 0) ::unlink(draft.c_str());
-}
+// What cannot be kept is only tried again.
+void keep(const std::string& path, const Record& record) { (void)replace_file(path, record_text(record)); }
 
 }  // namespace
 
@@ -150,7 +126,7 @@ std::optional<ProbeVerdict> ProbeCache::find(const ProbeRequest& request, const 
   if (sha256_of(library) != record->sha256) return std::nullopt;
   if (!version.empty()) {  // the next one need not read the library
     record->version = version;
-    replace_file(path, record_text(*record));
+    keep(path, *record);
   }
   return std::move(record->verdict);
 }
@@ -166,8 +142,7 @@ void ProbeCache::store(const ProbeRequest& request, const RegularFile& library, 
   const std::string version = file_version(request.library_path, library);  // before the content: it can only be older
   const std::string sha256 = sha256_of(library);
   if (sha256.empty()) return;
-  make_folders(folder_);
-  replace_file(path, record_text({record_key(request, dependencies), sha256, version, verdict}));
+  keep(path, {record_key(request, dependencies), sha256, version, verdict});
 }
 
 }  // namespace backplane

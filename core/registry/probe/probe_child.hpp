@@ -14,8 +14,8 @@
 #include <optional>
 #include <string>
 
-#include "descriptor.hpp"
 #include "probe.hpp"
+#include "registry/descriptor.hpp"
 
 namespace backplane {
 

@@ -19,15 +19,6 @@ ProbeRequest make_request(const Candidate& candidate, const std::string& host_na
 
 }  // namespace
 
-std::string probe_cache_folder(const Environment& environment) {
-  if (environment.secure()) return {};
-  constexpr const char* kFolder = "/backplane/probe";
-  const std::string cache = environment.get("XDG_CACHE_HOME").value_or("");
-  if (cache.starts_with('/')) return cat(cache, kFolder);
-  const std::string home = environment.get("HOME").value_or("");
-  return home.starts_with('/') ? cat(home, "/.cache", kFolder) : "";
-}
-
 Prober::Prober(ProbeSettings settings, DependencyWalk& walk)
     : settings_(std::move(settings)),
       walk_(walk),

@@ -52,8 +52,4 @@ class Prober {
   std::vector<Notice> notices_;
 };
 
-// Where verdicts are kept: backplane/probe below $XDG_CACHE_HOME or ~/.cache; empty if there is neither, or the process
-// has raised privileges.
-std::string probe_cache_folder(const Environment& environment);
-
 }  // namespace backplane

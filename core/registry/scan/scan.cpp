@@ -18,7 +18,8 @@ ProbeSettings probe_settings(const RegistryOptions& options, const Configuration
   settings.policy = options.probe ? *options.probe : options.search_system ? configuration.probe : ProbePolicy::off;
   if (options.environment.secure()) settings.policy = ProbePolicy::off;  // nothing of the caller's may decide
   settings.limit = std::chrono::milliseconds(configuration.probe_timeout_ms);
-  settings.cache_folder = probe_cache_folder(options.environment);
+  if (const std::string folder = options.environment.cache_folder(); !folder.empty())
+    settings.cache_folder = folder + "/probe";
   settings.again = options.probe_again;
   settings.host_name = options.host_name;
   return settings;

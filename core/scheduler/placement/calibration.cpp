@@ -8,6 +8,8 @@
 #include "backplane/graph/builder.hpp"
 #include "backplane/scheduler/device_costs.hpp"
 #include "backplane/scheduler/session.hpp"
+#include "registry/replace_file.hpp"
+#include "scheduler/placement/costs_file.hpp"
 
 namespace backplane {
 namespace {
@@ -157,6 +159,24 @@ std::vector<DeviceCosts> calibrate(Runtime& runtime, const std::vector<Device*>&
     const Result<DeviceCosts> measured = calibrate(runtime, *device);
     costs.push_back(measured.ok() ? *measured : default_costs(device->type()));
   }
+  return costs;
+}
+
+Result<std::vector<DeviceCosts>> calibrate(Runtime& runtime, const std::vector<Device*>& devices,
+                                           const std::string& file) {
+  BP_TRY_ASSIGN(CostsFile known, CostsFile::read(file));
+  std::vector<DeviceCosts> costs;
+  bool is_new = false;
+  for (Device* device : devices) {
+    const MeasuredDevice measured = MeasuredDevice::of(runtime, *device);
+    if (const DeviceCosts* found = known.find(measured)) {
+      costs.push_back(*found);
+      continue;
+    }
+    costs.push_back(calibrate(runtime, std::vector{device})[0]);
+    if (costs.back().calibrated) known.set(measured, costs.back()), is_new = true;
+  }
+  if (is_new) BP_TRY(replace_file(file, known.to_json().dump() + "\n"));
   return costs;
 }
 

@@ -68,6 +68,20 @@ class Run(Models):
         for text in ("SPLIT", "POOL", "PEAK", "BOUND", "CAUSE", "WHY", "relu", "first", "mode mincomm", "arena", "ports"):
             self.assertIn(text, outcome.out)
 
+    def test_costs_are_measured_once(self):
+        file = self.folder / "costs.json"
+        plan = ["plan", self.model, "--shape", "x=1,2", "--mode", "cost", "--costs", file]
+        self.assertEqual(self.run_world(*plan).code, OK)
+        measured = file.read_text()
+        self.assertEqual(len(json.loads(measured)["devices"]), 2)
+        self.assertEqual(self.run_world(*plan).code, OK)
+        self.assertEqual(file.read_text(), measured)
+        file.write_text("{}")
+        outcome = self.run_world(*plan)
+        self.assertEqual(outcome.code, PROBLEMS, str(outcome))
+        self.assertIn("costs.json:1:1", outcome.err)
+        self.assertEqual(file.read_text(), "{}")
+
     def test_plan_says_why(self):
         first, second = (d["name"] for d in self.run_world("devices", "--json").json())
         pin = ["--pin", f"first={second}"]

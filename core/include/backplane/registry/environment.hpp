@@ -39,6 +39,9 @@ class Environment {
   // The value, or nothing if it is not set or must be ignored.
   std::optional<std::string> get(std::string_view name) const;
   bool secure() const { return secure_; }
+  // Where to keep what can be found out again: backplane below $XDG_CACHE_HOME or ~/.cache; empty if there is neither,
+  // or the process has raised privileges.
+  std::string cache_folder() const;
 
   // One notice that names the variables that are set and ignored ("env.ignored"), and one for each BACKPLANE_ variable
   // that does not exist ("env.unknown").

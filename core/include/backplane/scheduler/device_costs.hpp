@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "backplane/base/status.hpp"
@@ -41,5 +42,13 @@ Result<DeviceCosts> calibrate(Runtime& runtime, Device& device);
 
 // Measures each device; one that fails keeps the guess for its type.
 std::vector<DeviceCosts> calibrate(Runtime& runtime, const std::vector<Device*>& devices);
+
+// As that, but what `file` has of a device is taken from there, and what is measured is added to it, so that the next
+// program makes the same plans and need not measure. Figures are those of a plugin's version, a device by its identity
+// and description, and a number of worker threads. Guesses are not kept. A file that is not there is made. Errors:
+// invalid_argument "costs.syntax" or a "json." one for a file of other content, which is left as it is;
+// failed_precondition "file.open", "file.not-regular" or "file.write".
+Result<std::vector<DeviceCosts>> calibrate(Runtime& runtime, const std::vector<Device*>& devices,
+                                           const std::string& file);
 
 }  // namespace backplane
