@@ -52,8 +52,8 @@ void print_copies(const Plan& plan) {
 }
 
 void print_pools(const Plan& plan) {
-  Table table({"POOL", "DEVICE", "KIND", "MEMORY TYPE", "PEAK", "BOUND", "OVER BOUND"});
-  table.align_right({0, 3, 4, 5, 6});
+  Table table({"POOL", "DEVICE", "KIND", "MEMORY TYPE", "PEAK", "BOUND", "OVER BOUND", "METHOD", "COMPARISONS"});
+  table.align_right({0, 3, 4, 5, 6, 8});
   for (size_t i = 0; i < plan.pools.size(); ++i) {
     const Pool& pool = plan.pools[i];
     char over[32] = "-";
@@ -61,7 +61,8 @@ void print_pools(const Plan& plan) {
       std::snprintf(over, sizeof over, "%.2f %%",
                     100.0 * (static_cast<double>(pool.peak_bytes) / static_cast<double>(pool.lower_bound_bytes) - 1));
     table.add({cat(i), device_text(plan, pool.device), pool.kind == PoolKind::arena ? "arena" : "ports",
-               cat(pool.memtype), bytes_text(pool.peak_bytes), bytes_text(pool.lower_bound_bytes), over});
+               cat(pool.memtype), bytes_text(pool.peak_bytes), bytes_text(pool.lower_bound_bytes), over,
+               std::string(pool.method), cat(pool.comparisons)});
   }
   table.print();
 }

@@ -127,11 +127,17 @@ class LayoutBuilder {
       blocks.push_back(block);
     }
     const MemoryType& type = devices_[device]->memory_types()[kComputeMemtype];
-    Result<MemoryPlan> planned = plan_memory(blocks, {type.alignment, buffer_limits_[device]});
+    MemoryLimits limits{type.alignment, buffer_limits_[device], 0, options_.memory_comparisons};
+    Result<MemoryPlan> planned = plan_memory(blocks, limits);
     if (!planned.ok()) return explain(planned.status(), device, type, instances, blocks);
+    if (planned->peak_bytes > planned->lower_bound_bytes) {
+      limits.capacity_bytes = room_for_arena(device, instances);
+      if (limits.capacity_bytes != 0 && limits.capacity_bytes < planned->peak_bytes)
+        planned = plan_memory(blocks, limits);
+    }
     const auto pool = static_cast<uint32_t>(layout_.pools.size());
-    layout_.pools.push_back(
-        {device, kComputeMemtype, kind, planned->chunk_bytes, planned->peak_bytes, planned->lower_bound_bytes});
+    layout_.pools.push_back({device, kComputeMemtype, kind, planned->chunk_bytes, planned->peak_bytes,
+                             planned->lower_bound_bytes, planned->method, planned->comparisons});
     for (size_t i = 0; i < instances.size(); ++i) {
       const InstanceGroup::Member alone{instances[i], 0};
       const InstanceGroup* const group = groups_[instances[i]];
@@ -157,6 +163,23 @@ class LayoutBuilder {
       block.last = std::max(block.last, lives_[member.instance].last);
     }
     return block;
+  }
+
+  // What the device's memory leaves for these instances beside all others that are there; 0 = unknown, or nothing.
+  uint64_t room_for_arena(uint32_t device, const std::vector<uint32_t>& instances) const {
+    const Result<MemoryStats> stats = devices_[device]->memory();
+    if (!stats.ok() || !stats->total) return 0;
+    std::vector<bool> is_inside(places_.size(), false);
+    for (const uint32_t instance : instances) {
+      is_inside[instance] = true;
+      if (groups_[instance] == nullptr) continue;
+      for (const InstanceGroup::Member& member : groups_[instance]->members) is_inside[member.instance] = true;
+    }
+    uint64_t room = *stats->total;
+    for (uint32_t instance = 0; instance < places_.size(); ++instance)
+      if (places_[instance].device == device && !is_inside[instance])
+        room -= std::min(room, graph_.storage(cut_.instances.storage(instance)).bytes);
+    return room;
   }
 
   Status explain(const Status& status, uint32_t device, const MemoryType& type, const std::vector<uint32_t>& instances,

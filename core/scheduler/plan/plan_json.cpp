@@ -99,7 +99,9 @@ Json pools_json(const Plan& plan) {
                             {"kind", Json::text(pool.kind == PoolKind::arena ? "arena" : "ports")},
                             {"chunk_bytes", list_of(pool.chunk_bytes)},
                             {"peak_bytes", whole(pool.peak_bytes)},
-                            {"lower_bound_bytes", whole(pool.lower_bound_bytes)}}));
+                            {"lower_bound_bytes", whole(pool.lower_bound_bytes)},
+                            {"method", text(pool.method)},
+                            {"comparisons", whole(pool.comparisons)}}));
   return list;
 }
 
