@@ -1,12 +1,15 @@
 #include "scheduler/memory/memory_layout.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <numeric>
 #include <span>
 #include <unordered_map>
 #include <utility>
 
 #include "backplane/base/text.hpp"
 #include "scheduler/memory/device_memory.hpp"
+#include "scheduler/memory/in_place.hpp"
 #include "scheduler/memory/lifetimes.hpp"
 #include "scheduler/memory/memory_planner.hpp"
 
@@ -53,14 +56,23 @@ class LayoutBuilder {
         options_(input.options),
         devices_(devices),
         cut_(cut),
+        input_(input),
+        tasks_(tasks),
         end_(graph_.node_count() + static_cast<uint32_t>(cut.copies.size())),
         lives_(find_lifetimes(input, cut, tasks)),
         buffer_limits_(input.capability.buffer_limits(cut.splits)),
         sizes_(input.graph),
         places_(cut.instances.size()),
-        groups_(cut.instances.size(), nullptr) {
+        groups_(cut.instances.size(), nullptr),
+        leaders_(cut.instances.size()),
+        distances_(cut.instances.size(), 0) {
+    std::iota(leaders_.begin(), leaders_.end(), 0u);
     for (const InstanceGroup& group : cut.groups)
-      for (const InstanceGroup::Member& member : group.members) groups_[member.instance] = &group;
+      for (const InstanceGroup::Member& member : group.members) {
+        groups_[member.instance] = &group;
+        leaders_[member.instance] = group.members.front().instance;
+        distances_[member.instance] = member.offset;
+      }
   }
 
   Result<MemoryLayout> build() {
@@ -78,6 +90,7 @@ class LayoutBuilder {
       else
         places_[instance].device = kNone;
     }
+    find_chains(arena);
     for (uint32_t device = 0; device < devices_.size(); ++device) {
       BP_TRY(plan_pool(device, PoolKind::arena, arena[device]));
       BP_TRY(plan_pool(device, PoolKind::ports, ports[device]));
@@ -112,13 +125,25 @@ class LayoutBuilder {
     return is_port;
   }
 
-  // A group is one block, that of its first member.
-  Status plan_pool(uint32_t device, PoolKind kind, std::vector<uint32_t> instances) {
-    if (instances.empty()) return {};
+  // A chain of results that take over one memory is the block of its first instance, which then lives as long.
+  void find_chains(const std::vector<std::vector<uint32_t>>& arena) {
+    if (!options_.reuse_memory || !options_.in_place) return;
+    std::vector<bool> eligible(places_.size(), false);
+    for (const std::vector<uint32_t>& instances : arena)
+      for (const uint32_t instance : instances) eligible[instance] = groups_[instance] == nullptr;
+    for (const auto& [result, operand] : find_in_place(input_, cut_, tasks_, lives_, eligible)) {
+      leaders_[result] = leaders_[operand];
+      lives_[leaders_[operand]].last = lives_[result].last;
+      places_[result].in_place_of = cut_.instances.storage(operand);
+    }
+  }
+
+  Status plan_pool(uint32_t device, PoolKind kind, const std::vector<uint32_t>& all) {
+    if (all.empty()) return {};
     sizes_.forget();
-    std::erase_if(instances, [this](uint32_t instance) {
-      return groups_[instance] != nullptr && groups_[instance]->members.front().instance != instance;
-    });
+    std::vector<uint32_t> instances;  // those with blocks of their own
+    std::ranges::copy_if(all, std::back_inserter(instances),
+                         [this](uint32_t instance) { return leaders_[instance] == instance; });
     std::vector<MemoryBlock> blocks;
     blocks.reserve(instances.size());
     for (const uint32_t instance : instances) {
@@ -131,22 +156,23 @@ class LayoutBuilder {
     Result<MemoryPlan> planned = plan_memory(blocks, limits);
     if (!planned.ok()) return explain(planned.status(), device, type, instances, blocks);
     if (planned->peak_bytes > planned->lower_bound_bytes) {
-      limits.capacity_bytes = room_for_arena(device, instances);
+      limits.capacity_bytes = room_for_arena(device, all);
       if (limits.capacity_bytes != 0 && limits.capacity_bytes < planned->peak_bytes)
         planned = plan_memory(blocks, limits);
     }
     const auto pool = static_cast<uint32_t>(layout_.pools.size());
     layout_.pools.push_back({device, kComputeMemtype, kind, planned->chunk_bytes, planned->peak_bytes,
                              planned->lower_bound_bytes, planned->method, planned->comparisons});
-    for (size_t i = 0; i < instances.size(); ++i) {
-      const InstanceGroup::Member alone{instances[i], 0};
-      const InstanceGroup* const group = groups_[instances[i]];
-      for (const auto& [instance, distance] : group == nullptr ? std::span(&alone, 1) : std::span(group->members)) {
-        Residence& place = places_[instance];
-        place.pool = pool;
-        place.chunk = planned->places[i].chunk;
-        place.offset = planned->places[i].offset + distance;
-      }
+    const auto put = [&](uint32_t instance, uint32_t chunk, uint64_t offset) {
+      places_[instance].pool = pool;
+      places_[instance].chunk = chunk;
+      places_[instance].offset = offset;
+    };
+    for (size_t i = 0; i < instances.size(); ++i)
+      put(instances[i], planned->places[i].chunk, planned->places[i].offset);
+    for (const uint32_t instance : all) {
+      const Residence& leader = places_[leaders_[instance]];
+      put(instance, leader.chunk, leader.offset + distances_[instance]);
     }
     return {};
   }
@@ -170,11 +196,7 @@ class LayoutBuilder {
     const Result<MemoryStats> stats = devices_[device]->memory();
     if (!stats.ok() || !stats->total) return 0;
     std::vector<bool> is_inside(places_.size(), false);
-    for (const uint32_t instance : instances) {
-      is_inside[instance] = true;
-      if (groups_[instance] == nullptr) continue;
-      for (const InstanceGroup::Member& member : groups_[instance]->members) is_inside[member.instance] = true;
-    }
+    for (const uint32_t instance : instances) is_inside[instance] = true;
     uint64_t room = *stats->total;
     for (uint32_t instance = 0; instance < places_.size(); ++instance)
       if (places_[instance].device == device && !is_inside[instance])
@@ -211,13 +233,17 @@ class LayoutBuilder {
   const PlanOptions& options_;
   const std::vector<Device*>& devices_;
   const SplitResult& cut_;
-  const uint32_t end_;  // of the run, in ticks
-  const std::vector<Lifetime> lives_;
+  const SplitInput& input_;
+  const TaskGraph& tasks_;
+  const uint32_t end_;                         // of the run, in ticks
+  std::vector<Lifetime> lives_;                // of the block, for leaders of chains
   const std::vector<uint64_t> buffer_limits_;  // by device
   StorageSizes sizes_;
   std::vector<bool> copied_;                  // by instance: a copy writes it in each run
   std::vector<Residence> places_;             // by instance
   std::vector<const InstanceGroup*> groups_;  // by instance; null = alone
+  std::vector<uint32_t> leaders_;             // by instance: in whose block it is
+  std::vector<uint64_t> distances_;           // by instance: from the begin of that block
   MemoryLayout layout_;
 };
 

@@ -35,6 +35,10 @@ class Capability {
   uint32_t verdict(NodeId node, uint32_t device) const {
     return answers_[device].empty() ? BP_VERDICT_NO : answers_[device].verdict(node);
   }
+  // As bp_node_answer.alias_mask.
+  uint64_t alias_mask(NodeId node, uint32_t device) const {
+    return answers_[device].empty() ? 0 : answers_[device].alias_mask(node);
+  }
   bool runs(NodeId node, uint32_t device) const { return verdict(node, device) != BP_VERDICT_NO; }
   // Whether kernels of `reader` can read the default memory of `owner` where it is. A device reads its own.
   bool reads_in_place(uint32_t reader, uint32_t owner) const { return in_place_[reader][owner] != Access::none; }

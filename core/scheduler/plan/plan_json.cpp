@@ -115,7 +115,8 @@ Json residences_json(const Plan& plan) {
                             {"home", Json::boolean(plan.homes[residence.storage] == residence.device)},
                             {"pool", whole_or_null(residence.pool)},
                             {"chunk", pooled ? whole(residence.chunk) : Json()},
-                            {"offset", pooled ? whole(residence.offset) : Json()}}));
+                            {"offset", pooled ? whole(residence.offset) : Json()},
+                            {"in_place_of", whole_or_null(residence.in_place_of)}}));
   }
   return list;
 }

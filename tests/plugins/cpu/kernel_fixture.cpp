@@ -42,6 +42,11 @@ bool gaps_untouched(const TestTensor& tensor, std::byte garbage) {
   return true;
 }
 
+bool same_layout(const TestTensor& a, const TestTensor& b) {
+  return a.dtype == b.dtype && a.shape == b.shape && a.strides == b.strides && a.offset == b.offset &&
+         a.memory.size() == b.memory.size();
+}
+
 std::byte* address(std::byte* base, const TestTensor& tensor) { return base + tensor.offset; }
 
 // All phases, workers one after another in an order that changes, as barriers would allow.
@@ -168,7 +173,8 @@ Prepared KernelCase::prepare(NodeGraph& graph) const {
   return prepare_kernel(NodeView(built, 0));
 }
 
-std::vector<TestTensor> KernelCase::run_kernel(const Kernel& kernel, uint32_t workers, std::string& error) const {
+std::vector<TestTensor> KernelCase::run_kernel(const Kernel& kernel, uint32_t workers, std::string& error,
+                                               std::optional<Alias> alias) const {
   const std::byte garbage{static_cast<unsigned char>(0xC0 + workers * 15)};
   std::vector<TestTensor> inputs;
   std::vector<std::byte*> in, out;
@@ -179,6 +185,10 @@ std::vector<TestTensor> KernelCase::run_kernel(const Kernel& kernel, uint32_t wo
   for (const auto& tensor : outputs_) memory.emplace_back(tensor ? tensor->memory.size() : 0, garbage);
   for (size_t i = 0; i < outputs_.size(); ++i)
     out.push_back(outputs_[i] ? address(memory[i].data(), *outputs_[i]) : nullptr);
+  if (alias) {
+    std::ranges::copy(inputs[alias->input].memory, memory[alias->output].data());
+    in[alias->input] = out[alias->output];
+  }
   const uint32_t active = std::min(workers, std::max(kernel.max_workers(), 1u));
   Guarded scratch(kernel.scratch_bytes(active), std::byte{0xFF});
   std::atomic<const char*> failure{nullptr};
@@ -194,7 +204,8 @@ std::vector<TestTensor> KernelCase::run_kernel(const Kernel& kernel, uint32_t wo
     if (!outputs_[i]) continue;
     results.push_back(*outputs_[i]);
     std::copy_n(memory[i].data(), results.back().memory.size(), results.back().memory.begin());
-    EXPECT_TRUE(gaps_untouched(results.back(), garbage)) << "a write into the gaps of output " << i;
+    const bool has_input = alias && alias->output == i;
+    EXPECT_TRUE(has_input || gaps_untouched(results.back(), garbage)) << "a write into the gaps of output " << i;
   }
   return results;
 }
@@ -209,7 +220,32 @@ std::vector<TestTensor> KernelCase::run(uint32_t workers) {
   std::string error;
   std::vector<TestTensor> results = run_kernel(*prepared.kernel, workers, error);
   EXPECT_EQ(error, "") << "a data error";
+  expect_same_in_place(prepared, workers, results);
   return results;
+}
+
+void KernelCase::expect_same_in_place(const Prepared& prepared, uint32_t workers,
+                                      const std::vector<TestTensor>& results) const {
+  constexpr size_t kMasked = 8;  // operands of alias_mask
+  size_t wanted = 0;             // results are of the wanted outputs
+  for (size_t k = 0; k < std::min(outputs_.size(), kMasked); ++k) {
+    if (!outputs_[k]) continue;
+    for (size_t j = 0; j < std::min(inputs_.size(), kMasked); ++j) {
+      const bool allowed = (prepared.alias_mask >> (kMasked * k + j) & 1) != 0;
+      if (!allowed || !inputs_[j] || !same_layout(*inputs_[j], *outputs_[k])) continue;
+      std::string error;
+      const std::vector<TestTensor> again = run_kernel(*prepared.kernel, workers, error, Alias{k, j});
+      EXPECT_EQ(error, "") << "a data error";
+      for (int64_t i = 0; i < results[wanted].elements(); ++i)
+        ASSERT_EQ(
+            std::memcmp(again[wanted].memory.data() + again[wanted].position(i),
+                        results[wanted].memory.data() + results[wanted].position(i), results[wanted].element_bytes()),
+            0)
+            << backplane::sdk::op_name(op_) << ": element " << i << " of output " << k << " over input " << j
+            << " differs";
+    }
+    ++wanted;
+  }
 }
 
 void KernelCase::expect(const std::vector<Values>& expected, Tolerance tolerance) {

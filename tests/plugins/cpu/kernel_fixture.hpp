@@ -61,7 +61,8 @@ class KernelCase {
 
   // Prepares, runs with 1 to 4 workers, and compares every wanted output, in order (unwanted ones have no entry).
   void expect(const std::vector<Values>& expected, Tolerance tolerance = {});
-  // Prepares and runs once; returns the wanted outputs. A refusal or a data error fails the test.
+  // Prepares and runs once; returns the wanted outputs. A refusal or a data error fails the test. Wherever the kernel
+  // allows an output to take over an input's memory, that is tried too, and must give the same bits.
   std::vector<TestTensor> run(uint32_t workers = 1);
   // Runs and returns the text of the kernel's data error, "" if there was none.
   std::string data_error(uint32_t workers = 1);
@@ -71,7 +72,12 @@ class KernelCase {
 
  private:
   Prepared prepare(NodeGraph& graph) const;
-  std::vector<TestTensor> run_kernel(const Kernel& kernel, uint32_t workers, std::string& error) const;
+  struct Alias {
+    size_t output, input;
+  };
+  std::vector<TestTensor> run_kernel(const Kernel& kernel, uint32_t workers, std::string& error,
+                                     std::optional<Alias> alias = {}) const;
+  void expect_same_in_place(const Prepared& prepared, uint32_t workers, const std::vector<TestTensor>& results) const;
 
   uint32_t op_;
   uint32_t op_version_ = 1;

@@ -72,16 +72,6 @@ void Submission::place_tensors(std::span<const bp_binding> bindings) {
   }
 }
 
-void Submission::resolve_node(uint32_t index) {
-  const NodeView node(graph_->graph(), index);
-  std::vector<Operand>& inputs = inputs_.emplace_back();
-  std::vector<Operand>& outputs = outputs_.emplace_back();
-  for (uint32_t i = 0; i < node.input_count(); ++i)
-    inputs.push_back(node.has_input(i) ? resolve(index, node.input_index(i), false) : Operand{});
-  for (uint32_t i = 0; i < node.output_count(); ++i)
-    outputs.push_back(node.has_output(i) ? resolve(index, node.output_index(i), true) : Operand{});
-}
-
 // Bytes from the first to behind the last element of a tensor, 0 if it is empty. Throws on overflow.
 static uint64_t span_bytes(const TensorView& tensor) {
   uint64_t span = element_bytes(tensor.dtype());
@@ -94,6 +84,39 @@ static uint64_t span_bytes(const TensorView& tensor) {
       throw Error(BP_E_INVALID_ARG, "tensor " + std::to_string(tensor.index()) + " has strides that overflow");
   }
   return span;
+}
+
+void Submission::resolve_node(uint32_t index) {
+  const NodeView node(graph_->graph(), index);
+  std::vector<Operand>& inputs = inputs_.emplace_back();
+  std::vector<Operand>& outputs = outputs_.emplace_back();
+  for (uint32_t i = 0; i < node.input_count(); ++i)
+    inputs.push_back(node.has_input(i) ? resolve(index, node.input_index(i), false) : Operand{});
+  for (uint32_t i = 0; i < node.output_count(); ++i)
+    outputs.push_back(node.has_output(i) ? resolve(index, node.output_index(i), true) : Operand{});
+  for (uint32_t k = 0; k < outputs.size(); ++k)
+    for (uint32_t j = 0; j < inputs.size(); ++j)
+      if (node.has_output(k) && node.has_input(j)) check_overlap(index, k, j);
+}
+
+// An output may be over an input of another tensor's memory only as the device has said.
+void Submission::check_overlap(uint32_t index, uint32_t output, uint32_t input) const {
+  const NodeView node(graph_->graph(), index);
+  const auto owner = [this](const TensorView& tensor) {
+    const uint32_t root = bp_tensor_at(&graph_->graph(), tensor.index())->view_of;
+    return root == BP_NONE ? tensor.index() : root;
+  };
+  const TensorView written = node.output(output), read = node.input(input);
+  if (owner(written) == owner(read)) return;
+  const Operand &to = outputs_[index][output], &from = inputs_[index][input];
+  const AccessRange write{to.data, span_bytes(written), true, index}, other{from.data, span_bytes(read), false, index};
+  if (!write.conflicts_with(other)) return;
+  const bool allowed = device_.options().in_place && graph_->kernel(index).elementwise && output == 0 && input < 8;
+  const bool same =
+      to.data == from.data && to.dtype == from.dtype && equal(to.shape, from.shape) && equal(to.strides, from.strides);
+  if (!allowed || !same)
+    throw Error(BP_E_INVALID_ARG, "node " + std::to_string(index) + " has output " + std::to_string(output) +
+                                      " over its input " + std::to_string(input));
 }
 
 Operand Submission::resolve(uint32_t node, uint32_t index, bool written) {

@@ -97,6 +97,9 @@ struct Residence {
   uint32_t pool;    // index into Plan::pools; kNone = outside the pools: a constant or a state
   uint32_t chunk;   // of the pool
   uint64_t offset;  // bytes from the chunk's start
+  // The storage whose memory it takes over, on the same device, when a node writes it over an operand that is not used
+  // any more; kNone = it has memory of its own.
+  StorageId in_place_of = kNone;
 };
 
 enum class PoolKind {
@@ -148,6 +151,8 @@ struct PlanOptions {
   std::vector<DeviceCosts> device_costs;
   // Gives every tensor memory of its own: to find out whether a fault is one of memory reuse.
   bool reuse_memory = true;
+  // Results may take over the memory of an operand, where the device's kernels allow that; not without reuse_memory.
+  bool in_place = true;
   // The memory planner's work, in comparisons for each tensor: it goes on until the peak is the bound or these are
   // spent. 600 take about a microsecond; 20000 are worth it for a plan that is used for long.
   uint64_t memory_comparisons = 600;

@@ -3,6 +3,7 @@
 
 #include "fake_runtime.hpp"
 #include "happens_before.hpp"
+#include "memory_invariants.hpp"
 #include "plan_invariants.hpp"
 #include "random_graph.hpp"
 #include "symbolic_run.hpp"
@@ -26,6 +27,7 @@ class Checkers : public ::testing::Test {
   }
   std::string faults(const Plan& plan) {
     std::string fault = check_plan_invariants(plan, runtime_.devices(), {});
+    if (fault.empty()) fault = check_memory_invariants(plan, runtime_.devices());
     if (fault.empty()) fault = check_symbolic_run(plan);
     if (fault.empty()) fault = check_happens_before(plan);
     return fault;
@@ -95,6 +97,28 @@ TEST_F(Checkers, SeeTensorsThatShareMemory) {
     EXPECT_NE(faults(plan), "");
   });
   EXPECT_GT(plans, 5u);
+}
+
+TEST_F(Checkers, SeeResultsOverOperandsThatMayNotBe) {
+  size_t taken_over = 0;
+  for_each_plan([&](Plan plan) {
+    for (Residence& residence : plan.residences) {
+      if (residence.pool == kNone || plan.pools[residence.pool].kind != PoolKind::arena ||
+          plan.graph->storage(residence.storage).bytes == 0)
+        continue;
+      taken_over += residence.in_place_of == kNone ? 0 : 1;
+      // Claimed of any storage but the right one, or not claimed where it is so.
+      for (StorageId storage = 0; storage <= plan.graph->storage_count(); ++storage) {
+        const StorageId claim = storage == plan.graph->storage_count() ? kNone : storage;
+        if (claim == residence.in_place_of) continue;
+        const StorageId before = std::exchange(residence.in_place_of, claim);
+        EXPECT_NE(check_memory_invariants(plan, runtime_.devices()), "")
+            << "s" << residence.storage << " over s" << claim;
+        residence.in_place_of = before;
+      }
+    }
+  });
+  EXPECT_GT(taken_over, 10u);
 }
 
 TEST_F(Checkers, SeeNodesOnOtherDevicesOrInAnotherOrder) {

@@ -7,6 +7,7 @@
 #include "fake_device.hpp"
 #include "graph_maker.hpp"
 #include "happens_before.hpp"
+#include "memory_invariants.hpp"
 #include "plan_comparisons.hpp"
 #include "plan_invariants.hpp"
 #include "run_checks.hpp"
@@ -110,6 +111,7 @@ std::string Trial::check_plan(const TrialCase& trial, const GeneratedGraph& gene
     return kRefused;
   if (!plan.ok()) return "planning: " + plan.status().to_string();
   std::string fault = check_plan_invariants(**plan, devices_, options);
+  if (fault.empty()) fault = check_memory_invariants(**plan, devices_);
   if (fault.empty()) fault = check_symbolic_run(**plan);
   if (fault.empty()) fault = check_happens_before(**plan, options.pipelined ? 2 : 1);
   if (!fault.empty()) return fault;
