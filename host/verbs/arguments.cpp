@@ -104,6 +104,8 @@ void add_run(CLI::App& verb, RunArguments& run) {
       ->type_name("FILE");
   verb.add_flag("--check-races", run.check_races,
                 "Fails a run in which nothing orders two accesses to the same memory; slow");
+  verb.add_flag("--debug-memory", run.debug_memory,
+                "Gives every tensor memory of its own and fails a run that writes beside it; slow");
 }
 
 // Verbs and what they stand for, to find out which one was given.
@@ -173,9 +175,13 @@ void add_model_verbs(CLI::App& app, Arguments& arguments, Verbs& verbs) {
   for (CLI::App* verb : {plan, run}) add_model(*verb, arguments.model);
   add_run(*run, arguments.run);
   plan->add_option_function<std::string>(
-          "--format", [&arguments](const std::string& format) { arguments.common.json |= format == "json"; },
-          "table or json")
-      ->check(CLI::IsMember({"table", "json"}));
+          "--format",
+          [&arguments](const std::string& format) {
+            arguments.common.json |= format == "json";
+            arguments.plan.html = format == "html";
+          },
+          "table, json or html: a page that shows the memory over time")
+      ->check(CLI::IsMember({"table", "json", "html"}));
   verbs.insert(verbs.end(), {{plan, Verb::plan}, {run, Verb::run}});
 }
 

@@ -29,16 +29,21 @@ struct ModelArguments {
   bool no_reuse = false;               // memory of its own for every tensor
 };
 
+struct PlanArguments {
+  bool html = false;  // a page with a picture of the memory
+};
+
 struct RunArguments {
   std::string output_folder;   // empty = outputs are not written
   std::string compare_folder;  // empty = nothing is compared
   double absolute_tolerance = 1e-4;
   double relative_tolerance = 1e-3;
-  uint32_t repeat = 0;       // timed runs after one that warms up; 0 = a single run
-  uint32_t pipeline = 1;     // runs in flight at once
-  double timeout_s = 0;      // of one run; 0 = none
-  bool check_races = false;  // look for unordered accesses; slow
-  std::string trace_file;    // empty = no trace
+  uint32_t repeat = 0;        // timed runs after one that warms up; 0 = a single run
+  uint32_t pipeline = 1;      // runs in flight at once
+  double timeout_s = 0;       // of one run; 0 = none
+  bool check_races = false;   // look for unordered accesses; slow
+  bool debug_memory = false;  // as SessionOptions::debug_memory; slow
+  std::string trace_file;     // empty = no trace
 };
 
 struct DevicesArguments {
@@ -87,6 +92,7 @@ struct Arguments {
   ConfigArguments config;
   ManifestArguments manifest;
   ModelArguments model;
+  PlanArguments plan;
   RunArguments run;
 };
 

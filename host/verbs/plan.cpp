@@ -5,6 +5,7 @@
 #include "backplane/scheduler/plan.hpp"
 #include "json_output.hpp"
 #include "model_inputs.hpp"
+#include "plan_html.hpp"
 #include "table.hpp"
 #include "targets.hpp"
 #include "verbs.hpp"
@@ -107,7 +108,9 @@ Result<ExitCode> show_plan(const Arguments& arguments) {
   BP_TRY_ASSIGN(const Targets targets, select_targets(*runtime, arguments));
   BP_TRY_ASSIGN(const LoadedModel loaded, load_model(arguments.model, InputsNeeded::shapes, {}));
   BP_TRY_ASSIGN(const auto plan, make_plan(loaded.model.graph, targets.devices, targets.options));
-  if (arguments.common.json)
+  if (arguments.plan.html)
+    std::puts(plan_html(*plan, arguments.model.model).c_str());
+  else if (arguments.common.json)
     print_json(plan->to_json());
   else
     print_plan(loaded.model, *plan);

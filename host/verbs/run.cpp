@@ -182,6 +182,7 @@ Result<ExitCode> run_model(const Arguments& arguments) {
   SessionOptions options(targets.options);
   options.pipeline_depth = run.pipeline;
   options.check_races = run.check_races;
+  options.debug_memory = run.debug_memory;
   Trace trace;  // outlives the runs that fill it
   BP_TRY_ASSIGN(const auto session, Session::prepare(*runtime, loaded.model.graph, targets.devices, options));
   BP_TRY(set_inputs(*session, loaded.values));

@@ -8,6 +8,9 @@
 namespace backplane::cli {
 namespace {
 
+// PlanOptions::memory_comparisons: a model's plan is made once and used for long.
+constexpr uint64_t kMemoryComparisons = 20'000;
+
 // The options that say what goes where, over the devices that --device left.
 class Assignments {
  public:
@@ -82,6 +85,7 @@ Result<Targets> select_targets(Runtime& runtime, const Arguments& arguments) {
   }
   options.reorder_window = model.reorder_window;
   options.reuse_memory = !model.no_reuse;
+  options.memory_comparisons = kMemoryComparisons;
   return targets;
 }
 

@@ -22,6 +22,10 @@ Result<std::unique_ptr<Executor>> Executor::make(const Input& input, Setback* se
   executor->assign_tasks();
   if (input.check_races)
     executor->races_ = std::make_unique<RaceChecker>(static_cast<uint32_t>(executor->devices_.size()));
+  if (input.guard_memory) {
+    executor->guard_ = std::make_unique<MemoryGuard>(*executor->plan_, executor->memory_);
+    BP_TRY(executor->guard_->prepare());
+  }
   BP_TRY(executor->make_lanes(setback));
   BP_TRY(executor->make_splits(input.donor, setback));
   BP_TRY(executor->bind());

@@ -21,6 +21,7 @@
 #include "scheduler/execution/bound_memory.hpp"
 #include "scheduler/execution/compiled_split.hpp"
 #include "scheduler/execution/lane.hpp"
+#include "scheduler/execution/memory_guard.hpp"
 #include "scheduler/execution/race_checker.hpp"
 #include "scheduler/execution/run_state.hpp"
 #include "scheduler/memory/session_memory.hpp"
@@ -37,6 +38,7 @@ class Executor {
     uint32_t depth = 1;
     Executor* donor = nullptr;  // gives its programs to splits of the same nodes; not to be run any more then
     bool check_races = false;   // as SessionOptions::check_races
+    bool guard_memory = false;  // as SessionOptions::debug_memory; the plan has separate memory, the depth is 1
   };
   // Allocates, uploads constants and compiles. On a failure that other devices could make good *setback says so.
   static Result<std::unique_ptr<Executor>> make(const Input& input, Setback* setback);
@@ -124,6 +126,7 @@ class Executor {
   std::vector<uint8_t> writes_state_;            // by task
   std::vector<std::unique_ptr<RunState>> runs_;  // by slot
   std::unique_ptr<RaceChecker> races_;           // null = not wanted
+  std::unique_ptr<MemoryGuard> guard_;           // null = not wanted
   uint64_t next_number_ = 0;
   std::vector<std::thread> threads_;
   std::atomic<uint64_t> submitted_{0};  // runs handed to the threads; counts one more when closing

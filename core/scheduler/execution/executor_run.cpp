@@ -39,6 +39,8 @@ RunState& Executor::begin_run(const RunOptions& options, bool step_by_step) {
   const uint64_t number = next_number_++;
   RunState& run = *runs_[slot(number)];
   run.begin(number, runtime_.begin_run(), options, threaded() ? lane_count_ : 0, step_by_step);
+  if (guard_ != nullptr)
+    if (const Status status = guard_->begin_run(); !status.ok()) run.fail(status);
   return run;
 }
 
@@ -232,6 +234,8 @@ Status Executor::wait(uint64_t number, const RunOptions& options, Setback* setba
     else if (!status.ok())
       fail(run, device, nullptr, status);
   }
+  if (guard_ != nullptr && !run.stopped())
+    if (const Status status = guard_->check(); !status.ok()) run.fail(status);
   if (run.stopped()) drain();
   run.end();
   finished_ = number + 1;

@@ -12,6 +12,7 @@
 #include "scheduler/memory/in_place.hpp"
 #include "scheduler/memory/lifetimes.hpp"
 #include "scheduler/memory/memory_planner.hpp"
+#include "scheduler/memory/separate_blocks.hpp"
 
 namespace backplane {
 namespace {
@@ -81,12 +82,13 @@ class LayoutBuilder {
     for (uint32_t instance = 0; instance < places_.size(); ++instance) {
       const StorageId storage = cut_.instances.storage(instance);
       const uint32_t device = owner(instance);
-      places_[instance] = {storage, device, kNone, 0, 0};
+      places_[instance] = {
+          .storage = storage, .device = device, .pool = kNone, .chunk = 0, .offset = 0, .last_step = end_};
       if (device == kNone || is_state(instance) || is_placed_once(instance)) continue;
       if (cut_.instances.is_home(instance) && is_port[storage])
         ports[device].push_back(instance);
       else if (lives_[instance].first != kNone)
-        arena[device].push_back(instance);
+        arena[device].push_back(instance), set_steps(instance);
       else
         places_[instance].device = kNone;
     }
@@ -100,6 +102,10 @@ class LayoutBuilder {
   }
 
  private:
+  void set_steps(uint32_t instance) {
+    places_[instance].first_step = lives_[instance].first;
+    places_[instance].last_step = lives_[instance].last;
+  }
   uint32_t owner(uint32_t instance) const {
     return cut_.instances.is_home(instance) ? cut_.home[instance] : cut_.instances.device(instance);
   }
@@ -127,7 +133,7 @@ class LayoutBuilder {
 
   // A chain of results that take over one memory is the block of its first instance, which then lives as long.
   void find_chains(const std::vector<std::vector<uint32_t>>& arena) {
-    if (!options_.reuse_memory || !options_.in_place) return;
+    if (!options_.reuse_memory || !options_.in_place || options_.separate_memory) return;
     std::vector<bool> eligible(places_.size(), false);
     for (const std::vector<uint32_t>& instances : arena)
       for (const uint32_t instance : instances) eligible[instance] = groups_[instance] == nullptr;
@@ -153,7 +159,8 @@ class LayoutBuilder {
     }
     const MemoryType& type = devices_[device]->memory_types()[kComputeMemtype];
     MemoryLimits limits{type.alignment, buffer_limits_[device], 0, options_.memory_comparisons};
-    Result<MemoryPlan> planned = plan_memory(blocks, limits);
+    Result<MemoryPlan> planned =
+        options_.separate_memory ? separate_blocks(blocks, limits) : plan_memory(blocks, limits);
     if (!planned.ok()) return explain(planned.status(), device, type, instances, blocks);
     if (planned->peak_bytes > planned->lower_bound_bytes) {
       limits.capacity_bytes = room_for_arena(device, all);

@@ -1,6 +1,7 @@
 #include "backplane/scheduler/plan.hpp"
 
 #include <algorithm>
+#include <set>
 #include <span>
 #include <unordered_map>
 
@@ -101,6 +102,25 @@ const Residence* Plan::residence(StorageId storage, uint32_t device) const {
     if (residences[i].device == homes[storage]) home = &residences[i];
   }
   return home;
+}
+
+std::vector<DeviceNeeds> Plan::needs() const {
+  std::vector<DeviceNeeds> needs(device_names.size());
+  for (const Pool& pool : pools) {
+    DeviceNeeds& of_device = needs[pool.device];
+    (pool.kind == PoolKind::arena ? of_device.arena_bytes : of_device.ports_bytes) += pool.peak_bytes;
+  }
+  std::set<std::pair<const std::byte*, uint32_t>> constants;  // storages may have one value
+  for (const Residence& residence : residences) {
+    if (residence.pool != kNone) continue;
+    DeviceNeeds& of_device = needs[residence.device];
+    const uint64_t bytes = graph->storage(residence.storage).bytes;
+    if (!graph->is_constant(residence.storage))
+      of_device.state_bytes += bytes;
+    else if (constants.emplace(graph->constant(residence.storage).bytes().data(), residence.device).second)
+      of_device.constant_bytes += bytes;
+  }
+  return needs;
 }
 
 Result<std::shared_ptr<const Plan>> make_plan(std::shared_ptr<const Graph> graph, const std::vector<Device*>& devices,

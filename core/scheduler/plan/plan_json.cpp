@@ -116,7 +116,9 @@ Json residences_json(const Plan& plan) {
                             {"pool", whole_or_null(residence.pool)},
                             {"chunk", pooled ? whole(residence.chunk) : Json()},
                             {"offset", pooled ? whole(residence.offset) : Json()},
-                            {"in_place_of", whole_or_null(residence.in_place_of)}}));
+                            {"in_place_of", whole_or_null(residence.in_place_of)},
+                            {"first_step", whole(residence.first_step)},
+                            {"last_step", whole(residence.last_step)}}));
   }
   return list;
 }

@@ -47,7 +47,7 @@ Status Session::State::run_observed(const RunOptions& options) {
   const Status status = observe(options, wanted);
   set_active(nullptr);
   // The states come back, also where they had only begun to move.
-  const Status back = executor->activate(memory);
+  const Status back = reactivate();
   return status.ok() ? back : status;
 }
 

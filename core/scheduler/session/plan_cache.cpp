@@ -41,6 +41,11 @@ Executor* PlanCache::insert(std::unique_ptr<Executor> executor) {
   return entries_.front().get();
 }
 
+void PlanCache::touch(const Executor* executor) {
+  const auto entry = std::ranges::find_if(entries_, [&](const auto& e) { return e.get() == executor; });
+  if (entry != entries_.end()) entries_.splice(entries_.begin(), entries_, entry);
+}
+
 std::unique_ptr<Executor> PlanCache::make_room(const Executor* in_use) {
   if (entries_.size() < std::max<size_t>(capacity_, 1) || entries_.back().get() == in_use) return nullptr;
   return take(entries_.back().get());

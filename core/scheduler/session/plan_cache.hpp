@@ -24,6 +24,8 @@ class PlanCache {
   Executor* find(const Graph& graph, std::shared_ptr<const Plan>* plan);
   // Keeps an executor as the last used. What is too much is let go of: the least used.
   Executor* insert(std::unique_ptr<Executor> executor);
+  // Makes an executor the last used.
+  void touch(const Executor* executor);
   // Takes out what would have to make room for one more, but never `in_use`; null if there is room.
   std::unique_ptr<Executor> make_room(const Executor* in_use);
   // Takes an executor out.

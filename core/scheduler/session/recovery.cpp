@@ -42,7 +42,9 @@ Status Session::State::run_again(const RunOptions& options, PlanOptions plan_opt
   BP_TRY_ASSIGN(const InputValues::Snapshot used,
                 inputs_.save(*executor, *graph, executor->slot(flight.number), is_lost));
   BP_TRY_ASSIGN(const InputValues::Snapshot newest, inputs_.save(*executor, *graph, is_lost));
+  inactive_ = true;
   BP_TRY_ASSIGN(std::unique_ptr<Executor> made, make_executor(graph, nullptr, std::move(plan_options)));
+  inactive_ = false;
   const std::unique_ptr<Executor> old = cache_.take(executor);
   has_outputs = false;
   executor = cache_.insert(std::move(made));

@@ -50,6 +50,11 @@ Status Session::use(std::shared_ptr<const Graph> graph) {
   return state_->use(std::move(graph));
 }
 
+Status Session::reserve(std::shared_ptr<const Graph> graph) {
+  if (graph == nullptr) return invalid_argument("the graph is null");
+  return state_->reserve(graph);
+}
+
 Status Session::set_input(std::string_view name, const HostTensor& value) {
   const Graph& graph = *state_->graph;
   const Graph::Port* port = graph.find_input(name);

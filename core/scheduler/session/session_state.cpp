@@ -12,6 +12,9 @@ namespace {
 // everything from being asked node by node for ever.
 constexpr int kMostTries = 64;
 
+// PlanOptions::memory_comparisons of a plan that is made ahead of its use.
+constexpr uint64_t kReservedComparisons = 20'000;
+
 bool depends_on_names(const PlanOptions& options) { return !options.pins.empty() || !options.locations.empty(); }
 
 // What a device refused: the node for itself, whatever graph it is in.
@@ -44,6 +47,7 @@ PlanOptions Session::State::plan_options(const Graph& for_graph, const std::vect
   plan.pipelined = plan.pipelined || options_.pipeline_depth > 1;
   plan.cuts.insert(plan.cuts.end(), cuts.begin(), cuts.end());
   std::ranges::sort(plan.cuts);
+  plan.separate_memory = plan.separate_memory || options_.debug_memory;
   plan.excluded_devices.insert(plan.excluded_devices.end(), lost_.begin(), lost_.end());
   if (refused_.empty()) return plan;
   for (NodeId node = 0; node < for_graph.node_count(); ++node) {
@@ -99,7 +103,7 @@ uint32_t Session::State::depth_for(const Graph& for_graph) const {
   const bool shows_state = std::ranges::any_of(for_graph.outputs(), [&](const Graph::Port& port) {
     return (for_graph.storage(for_graph.storage_of(port.tensor)).flags & BP_TENSOR_STATE) != 0;
   });
-  return shows_state ? 1 : options_.pipeline_depth;
+  return shows_state || options_.debug_memory ? 1 : options_.pipeline_depth;
 }
 
 Result<std::unique_ptr<Executor>> Session::State::make_executor(const std::shared_ptr<const Graph>& for_graph,
@@ -116,8 +120,9 @@ Result<std::unique_ptr<Executor>> Session::State::make_executor(const std::share
     }
     Setback setback;
     const std::unique_ptr<Executor> donor = cache_.make_room(executor);
-    Result<std::unique_ptr<Executor>> made = Executor::make(
-        {runtime_, plan, devices_, memory, depth_for(*for_graph), donor.get(), options_.check_races}, &setback);
+    Result<std::unique_ptr<Executor>> made = Executor::make({runtime_, plan, devices_, memory, depth_for(*for_graph),
+                                                             donor.get(), options_.check_races, options_.debug_memory},
+                                                            &setback);
     if (made.ok()) return made;
     if (first.ok()) first = made.status();
     if (tries == kMostTries || !meet(setback, made.status(), *plan, plan_options)) return first;
@@ -125,7 +130,8 @@ Result<std::unique_ptr<Executor>> Session::State::make_executor(const std::share
   }
 }
 
-Result<Executor*> Session::State::executor_for(const std::shared_ptr<const Graph>& for_graph) {
+Result<Executor*> Session::State::executor_for(const std::shared_ptr<const Graph>& for_graph,
+                                               uint64_t memory_comparisons) {
   std::shared_ptr<const Plan> plan;
   if (Executor* const found = cache_.find(*for_graph, &plan); found != nullptr) {
     ++totals.plan_hits;
@@ -139,8 +145,9 @@ Result<Executor*> Session::State::executor_for(const std::shared_ptr<const Graph
     plan = std::move(mine);
     ++totals.plan_hits;
   }
-  BP_TRY_ASSIGN(std::unique_ptr<Executor> made,
-                make_executor(for_graph, std::move(plan), plan_options(*for_graph, {})));
+  PlanOptions options = plan_options(*for_graph, {});
+  options.memory_comparisons = memory_comparisons;
+  BP_TRY_ASSIGN(std::unique_ptr<Executor> made, make_executor(for_graph, std::move(plan), std::move(options)));
   return cache_.insert(std::move(made));
 }
 
@@ -151,19 +158,42 @@ Status Session::State::use(std::shared_ptr<const Graph> next) {
     if (first.ok()) first = status;
   }
   BP_TRY(first);
-  const Result<Executor*> made = executor_for(next);
+  const Result<Executor*> made = executor_for(next, options_.plan.memory_comparisons);
   if (!made.ok()) {
-    if (executor != nullptr) BP_TRY(executor->activate(memory));  // states may have begun to move
+    if (executor != nullptr) BP_TRY(reactivate());
     return made.status();
   }
   Executor* const found = *made;
   const bool again = executor == found && graph == next;
   executor = found;
+  inactive_ = false;
   graph = std::move(next);
   observed_.reset();
   memory.trim();
   has_outputs = false;
   if (!again) inputs_.reset(*graph, keeps_input_copies());
+  return {};
+}
+
+Status Session::State::reserve(const std::shared_ptr<const Graph>& for_graph) {
+  BP_TRY(check_idle());
+  if (options_.cached_plans < 2)
+    return failed_precondition(cat("to reserve for a graph beside the one in use, a session keeps at least 2 plans; "
+                                   "SessionOptions::cached_plans is ",
+                                   options_.cached_plans),
+                               "session.cached-plans");
+  const Result<Executor*> made =
+      executor_for(for_graph, std::max(options_.plan.memory_comparisons, kReservedComparisons));
+  cache_.touch(executor);
+  BP_TRY(reactivate());
+  return made.ok() ? Status() : made.status();
+}
+
+// Should this fail, the next run tries again before it begins: it must not write states that are elsewhere by now.
+Status Session::State::reactivate() {
+  inactive_ = true;
+  BP_TRY(executor->activate(memory));
+  inactive_ = false;
   return {};
 }
 
@@ -207,6 +237,7 @@ Status Session::State::check_idle() const {
 
 Result<uint64_t> Session::State::submit(const RunOptions& options) {
   BP_TRY(check_ready());
+  if (inactive_) BP_TRY(reactivate());
   BP_TRY(inputs_.complete(*executor, *graph));
   has_outputs = has_outputs && outputs_of_ == executor && output_slot_ != executor->next_slot();
   set_active(executor);

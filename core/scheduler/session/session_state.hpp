@@ -24,6 +24,8 @@ struct Session::State {
 
   // Makes a graph the one in use. On an error everything stays as it was.
   Status use(std::shared_ptr<const Graph> graph);
+  // Makes and keeps an executor for a graph, which need not be the one in use. On an error everything stays as it was.
+  Status reserve(const std::shared_ptr<const Graph>& for_graph);
   Status set_input(const Graph::Port& port, const HostTensor& value);
   Result<uint64_t> submit(const RunOptions& options);
   Status wait(uint64_t run);
@@ -52,13 +54,15 @@ struct Session::State {
   };
 
   // An executor for a graph, from the cache or made anew.
-  Result<Executor*> executor_for(const std::shared_ptr<const Graph>& for_graph);
+  Result<Executor*> executor_for(const std::shared_ptr<const Graph>& for_graph, uint64_t memory_comparisons);
   // Plans (unless there is a plan) and makes an executor, again and again while devices have setbacks.
   Result<std::unique_ptr<Executor>> make_executor(const std::shared_ptr<const Graph>& for_graph,
                                                   std::shared_ptr<const Plan> plan, PlanOptions plan_options);
   PlanOptions plan_options(const Graph& for_graph, const std::vector<NodeId>& cuts) const;
   // Whether another try may help. Notes what happened, for this graph and for those to come.
   bool meet(const Setback& setback, const Status& status, const Plan& plan, PlanOptions& options);
+  // Makes the executor's memory that of the states and arenas, where another executor was made meanwhile.
+  Status reactivate();
   Status check_states(const Graph& for_graph) const;
   Status check_room() const;   // for one more run in flight
   Status check_ready() const;  // to submit
@@ -94,6 +98,7 @@ struct Session::State {
   std::vector<Flight> flights_;  // oldest first; a few
   uint64_t next_run_ = 1;
   std::vector<uint32_t> lost_;                       // devices
+  bool inactive_ = false;                            // states may not be where the executor has them
   std::set<std::pair<uint64_t, uint32_t>> refused_;  // (structure of a node, device)
 };
 

@@ -1,6 +1,7 @@
 """`backplane run` and `backplane plan`: values, files, comparisons, and every bad input."""
 import json
 import unittest
+from xml.etree import ElementTree
 
 import onnx_writer as onnx
 from program import DATA, FAKE, MISSING, OK, PROBLEMS, USAGE, ProgramTest
@@ -82,6 +83,30 @@ class Run(Models):
         self.assertIn("costs.json:1:1", outcome.err)
         self.assertEqual(file.read_text(), "{}")
 
+    def test_plan_as_a_page(self):
+        names = ["first", '<&"\'>', "third", "fourth"]
+        tensors = ["x", *(f"t {name}" for name in names[:-1]), "y"]
+        nodes = [onnx.node("Neg", [tensors[i]], [tensors[i + 1]], name) for i, name in enumerate(names)]
+        model = self.write("odd <names>.onnx", onnx.model(nodes, [onnx.value_info("x", [8, 4])],
+                                                          [onnx.value_info("y", [8, 4])]))
+        for more in ([], ["--no-reuse"], ["--pin", f"third={self.run_world('devices', '--json').json()[1]['name']}"]):
+            plan = self.run_world("plan", model, "--json", *more).json()
+            outcome = self.run_world("plan", model, "--format", "html", *more)
+            self.assertEqual(outcome.code, OK, str(outcome))
+            page = ElementTree.fromstring(outcome.out)  # fails if it is not well-formed
+            drawn = [r for r in page.iter("{http://www.w3.org/2000/svg}rect") if "tensor" in r.get("class")]
+            residences = [r for r in plan["residences"] if r["pool"] is not None]
+            self.assertEqual(sorted(r[0].text.split(", in place")[0].rsplit(": ", 1)[0] for r in drawn),
+                             sorted(r["tensor"] for r in residences))
+            self.assertTrue(all("128 B at " in r[0].text for r in drawn), outcome.out)
+            taken = [r for r in drawn if r.get("class") == "tensor taken"]
+            self.assertEqual(len(taken), sum(r["in_place_of"] is not None for r in residences))
+            self.assertEqual(len(list(page.iter("{http://www.w3.org/1999/xhtml}tr"))), len(plan["splits"]) + 1)
+            self.assertEqual(len(list(page.iter("{http://www.w3.org/2000/svg}svg"))),
+                             sum(len(p["chunk_bytes"]) for p in plan["pools"]))
+            for outside in ("src=", "href=", "<script", "url("):
+                self.assertNotIn(outside, outcome.out)
+
     def test_plan_says_why(self):
         first, second = (d["name"] for d in self.run_world("devices", "--json").json())
         pin = ["--pin", f"first={second}"]
@@ -130,6 +155,9 @@ class Run(Models):
         result = self.run_world(*arguments, "--json", "--timeout", "60", "--check-races").json()
         self.assertEqual((result["runs"], result["in_flight"], result["degraded"]), (9, 3, False))
         self.assertEqual([(o["min"], o["max"]) for o in result["outputs"]], [(-1, 0)])
+
+    def test_memory_can_be_debugged(self):
+        self.assertEqual(self.outputs("--input", "x=[[1, -2]]", "--debug-memory", "--repeat", "3"), [-1, 0])
 
     def test_traces(self):
         second = self.run_world("devices", "--json").json()[1]["name"]

@@ -59,6 +59,7 @@ class Submission {
   void place_tensors(std::span<const bp_binding> bindings);
   void resolve_node(uint32_t node);
   Operand resolve(uint32_t node, uint32_t tensor, bool written);
+  void overrun(const NodeView& node) const;
   void check_overlap(uint32_t node, uint32_t output, uint32_t input) const;
 
   std::shared_ptr<const CompiledGraph> graph_;

@@ -86,6 +86,7 @@ void DeviceReader::read_ops(Options& options) {
   options.refuse_compile = ops("refuse_compile");
   options.refuse_submit = ops("refuse_submit");
   options.refuse_run = ops("refuse_run");
+  options.overrun = ops("overrun");
   options.in_place = flag("in_place", true);
 }
 

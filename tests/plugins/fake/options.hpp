@@ -38,6 +38,7 @@ struct Options {
   OpList refuse_compile;            // accepted when asked, UNSUPPORTED when compiled
   OpList refuse_submit;             // accepted when asked, UNSUPPORTED when submitted
   OpList refuse_run;                // accepted when submitted, UNSUPPORTED when run
+  OpList overrun;                   // write a word behind their first output, as far as its buffer goes
   bool in_place = true;             // elementwise outputs may use an input's memory
   bool async = false;               // run on a thread per stream
   uint64_t seed = 1;                // of the delays; of the plugin

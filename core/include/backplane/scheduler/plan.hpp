@@ -100,6 +100,8 @@ struct Residence {
   // The storage whose memory it takes over, on the same device, when a node writes it over an operand that is not used
   // any more; kNone = it has memory of its own.
   StorageId in_place_of = kNone;
+  // The steps in which it needs this memory: nodes and copies, counted in the order of the tasks.
+  uint32_t first_step = 0, last_step = 0;
 };
 
 enum class PoolKind {
@@ -151,7 +153,11 @@ struct PlanOptions {
   std::vector<DeviceCosts> device_costs;
   // Gives every tensor memory of its own: to find out whether a fault is one of memory reuse.
   bool reuse_memory = true;
-  // Results may take over the memory of an operand, where the device's kernels allow that; not without reuse_memory.
+  // Gives every tensor a buffer of its own, with red zones before and behind it; SessionOptions::debug_memory needs
+  // that.
+  bool separate_memory = false;
+  // Results may take over the memory of an operand, where the device's kernels allow that; not without reuse_memory,
+  // nor with separate_memory.
   bool in_place = true;
   // The memory planner's work, in comparisons for each tensor: it goes on until the peak is the bound or these are
   // spent. 600 take about a microsecond; 20000 are worth it for a plan that is used for long.
@@ -166,6 +172,14 @@ struct PlanOptions {
   std::vector<std::pair<NodeId, uint32_t>> refusals;
 
   bool operator==(const PlanOptions&) const = default;
+};
+
+// What a plan needs of one device, in bytes of buffers. Devices round up.
+struct DeviceNeeds {
+  uint64_t arena_bytes = 0;     // shared by all plans of a session, which need the most that any of them needs
+  uint64_t ports_bytes = 0;     // for each run in flight
+  uint64_t constant_bytes = 0;  // at most: those in memory that the device reads in place take none
+  uint64_t state_bytes = 0;     // shared by all plans of a session
 };
 
 struct Plan {
@@ -197,6 +211,9 @@ struct Plan {
   std::string transfer_text(const Task& task) const;
   // Where kernels of a device find a storage: its copy there if there is one, else its home; null if it has none.
   const Residence* residence(StorageId storage, uint32_t device) const;
+  // By device, each memory counted once. To know what a graph needs without allocating anything: make_plan(...),
+  // needs().
+  std::vector<DeviceNeeds> needs() const;
   // Everything above as JSON; byte-stable for equal plans.
   Json to_json() const;
   // Why a node is where it is, in one sentence.

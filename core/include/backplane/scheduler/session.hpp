@@ -38,6 +38,9 @@ struct SessionOptions {
   bool recover = true;
   // Looks for accesses to the same bytes that nothing orders; a run with one fails. For debugging: slow.
   bool check_races = false;
+  // Every tensor gets a buffer of its own with red zones, which a run that damages them fails with; what no node has
+  // written is NaN. One run at a time. For debugging: slow, and takes much memory.
+  bool debug_memory = false;
 };
 
 // Sees the results of single nodes, in the order of execution. Runs with an observer go one task after another.
@@ -92,6 +95,12 @@ class Session {
   // Errors: as prepare; invalid_argument for a state of another type or size than that of its name; the first error of
   // what was in flight. The session goes on with the graph it had.
   Status use(std::shared_ptr<const Graph> graph);
+
+  // Gets ready for another graph without using it: plans, with more work for a small memory than use() spends, and
+  // allocates, so that use() of it finds all that. Nothing that is in use is touched: not the graph, nor inputs,
+  // outputs and states. Errors: as prepare, and nothing has changed; failed_precondition while runs are in flight, or
+  // if cached_plans is less than 2.
+  Status reserve(std::shared_ptr<const Graph> graph);
 
   // Copies a value in, for the runs submitted from now on. Errors: not_found listing the inputs; invalid_argument for
   // another type or shape; failed_precondition "session.pipeline-full" as submit.
