@@ -20,7 +20,7 @@
 #include "registry/plugin/plugin.hpp"
 #include "registry/plugin/plugin_call.hpp"
 #include "registry/probe/probe_protocol.hpp"
-#include "registry/regular_file.hpp"
+#include "base/regular_file.hpp"
 
 // A crash must end this process by its signal, also where a sanitizer would rather report it and exit.
 extern "C" const char* __asan_default_options() {

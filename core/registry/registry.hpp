@@ -25,7 +25,7 @@
 #include "backplane/registry/notice.hpp"
 #include "registry/plugin/host_services.hpp"
 #include "registry/plugin/plugin.hpp"
-#include "regular_file.hpp"
+#include "base/regular_file.hpp"
 
 namespace backplane {
 

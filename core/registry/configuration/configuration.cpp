@@ -10,7 +10,7 @@
 #include "backplane/registry/search_path.hpp"
 #include "config_document.hpp"
 #include "effective_settings.hpp"
-#include "registry/regular_file.hpp"
+#include "base/regular_file.hpp"
 
 namespace backplane {
 namespace {

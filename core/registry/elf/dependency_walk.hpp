@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "backplane/registry/environment.hpp"
-#include "registry/regular_file.hpp"
+#include "base/regular_file.hpp"
 
 namespace backplane {
 

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "backplane/base/status.hpp"
-#include "registry/regular_file.hpp"
+#include "base/regular_file.hpp"
 
 namespace backplane {
 

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <optional>
 
-#include "registry/regular_file.hpp"
+#include "base/regular_file.hpp"
 
 namespace backplane {
 namespace {

@@ -11,7 +11,7 @@
 #include "backplane/base/status.hpp"
 #include "backplane/registry/environment.hpp"
 #include "library_cache.hpp"
-#include "registry/regular_file.hpp"
+#include "base/regular_file.hpp"
 #include "shared_object.hpp"
 
 namespace backplane {

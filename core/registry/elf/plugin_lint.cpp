@@ -6,7 +6,7 @@
 #include "backplane/base/text.hpp"
 #include "elf_reader.hpp"
 #include "elf_symbols.hpp"
-#include "registry/regular_file.hpp"
+#include "base/regular_file.hpp"
 #include "shared_object.hpp"
 
 namespace backplane {

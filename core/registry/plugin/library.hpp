@@ -7,7 +7,7 @@
 
 #include "backplane/abi/plugin.h"
 #include "backplane/base/status.hpp"
-#include "registry/regular_file.hpp"
+#include "base/regular_file.hpp"
 
 namespace backplane {
 

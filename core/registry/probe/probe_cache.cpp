@@ -13,8 +13,8 @@
 #include "backplane/base/sha256.hpp"
 #include "backplane/base/text.hpp"
 #include "probe_protocol.hpp"
-#include "registry/descriptor.hpp"
-#include "registry/replace_file.hpp"
+#include "base/descriptor.hpp"
+#include "base/replace_file.hpp"
 #include "registry/scan/pin.hpp"
 
 namespace backplane {

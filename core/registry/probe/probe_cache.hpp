@@ -11,7 +11,7 @@
 #include <string>
 
 #include "probe.hpp"
-#include "registry/regular_file.hpp"
+#include "base/regular_file.hpp"
 
 namespace backplane {
 

@@ -15,7 +15,7 @@
 #include <string>
 
 #include "probe.hpp"
-#include "registry/descriptor.hpp"
+#include "base/descriptor.hpp"
 
 namespace backplane {
 

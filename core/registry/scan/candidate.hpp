@@ -9,7 +9,7 @@
 #include "backplane/base/status.hpp"
 #include "backplane/registry/load_report.hpp"
 #include "registry/manifest/manifest.hpp"
-#include "registry/regular_file.hpp"
+#include "base/regular_file.hpp"
 
 namespace backplane {
 

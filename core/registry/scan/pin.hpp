@@ -4,7 +4,7 @@
 #include <string>
 
 #include "backplane/base/status.hpp"
-#include "registry/regular_file.hpp"
+#include "base/regular_file.hpp"
 
 namespace backplane {
 

@@ -8,7 +8,7 @@
 #include "backplane/graph/builder.hpp"
 #include "backplane/scheduler/device_costs.hpp"
 #include "backplane/scheduler/session.hpp"
-#include "registry/replace_file.hpp"
+#include "base/replace_file.hpp"
 #include "scheduler/placement/costs_file.hpp"
 
 namespace backplane {

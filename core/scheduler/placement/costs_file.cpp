@@ -8,7 +8,7 @@
 
 #include "backplane/base/text.hpp"
 #include "backplane/runtime/runtime.hpp"
-#include "registry/regular_file.hpp"
+#include "base/regular_file.hpp"
 
 namespace backplane {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <set>
 
-#include "fake_runtime.hpp"
 #include "../session/small_graphs.hpp"
+#include "fake_runtime.hpp"
 
 namespace backplane::testing {
 namespace {

@@ -1,4 +1,4 @@
-#include "registry/regular_file.hpp"
+#include "base/regular_file.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

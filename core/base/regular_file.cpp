@@ -1,4 +1,4 @@
-#include "regular_file.hpp"
+#include "base/regular_file.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>

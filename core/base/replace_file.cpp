@@ -1,4 +1,4 @@
-#include "replace_file.hpp"
+#include "base/replace_file.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -10,7 +10,7 @@
 #include <cstring>
 
 #include "backplane/base/text.hpp"
-#include "registry/descriptor.hpp"
+#include "base/descriptor.hpp"
 
 namespace backplane {
 namespace {
