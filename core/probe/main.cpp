@@ -16,11 +16,11 @@
 #include "backplane/base/log.hpp"
 #include "backplane/base/text.hpp"
 #include "backplane/base/thread_pool.hpp"
+#include "base/regular_file.hpp"
 #include "registry/plugin/host_services.hpp"
 #include "registry/plugin/plugin.hpp"
 #include "registry/plugin/plugin_call.hpp"
 #include "registry/probe/probe_protocol.hpp"
-#include "base/regular_file.hpp"
 
 // A crash must end this process by its signal, also where a sanitizer would rather report it and exit.
 extern "C" const char* __asan_default_options() {

@@ -23,9 +23,9 @@
 #include "backplane/registry/environment.hpp"
 #include "backplane/registry/load_report.hpp"
 #include "backplane/registry/notice.hpp"
+#include "base/regular_file.hpp"
 #include "registry/plugin/host_services.hpp"
 #include "registry/plugin/plugin.hpp"
-#include "base/regular_file.hpp"
 
 namespace backplane {
 

@@ -31,12 +31,12 @@ void touch_pages(std::byte* block, uint64_t bytes) {
 HbwMemory::HbwMemory(const HbwSettings& settings)
     : Memory(settings.limit_bytes), settings_(settings), heap_(settings.policy, settings.nodes) {}
 
-MemoryFigures HbwMemory::figures() const { return read_node_memory(nodes()); }
+MemoryFigures HbwMemory::whole_figures() const { return read_node_memory(nodes()); }
 
 void HbwMemory::require_room(uint64_t bytes) {
   if (bytes > credit_bytes_) {
     const bool spills = settings_.policy == Policy::preferred;
-    const MemoryFigures now = spills ? backplane_cpu::read_memory() : figures();
+    const MemoryFigures now = spills ? backplane_cpu::read_memory() : whole_figures();
     if (bytes > now.free_bytes)
       throw Error(BP_E_DEVICE_MEMORY, "wanted " + std::to_string(bytes) + " bytes of high-bandwidth memory, free are " +
                                           std::to_string(now.free_bytes) + " of " + std::to_string(now.total_bytes) +

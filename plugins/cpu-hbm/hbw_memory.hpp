@@ -28,7 +28,7 @@ class HbwMemory final : public backplane_cpu::Memory {
   const HbwSettings& settings() const { return settings_; }
   const NodeSet& nodes() const { return heap_.nodes(); }
   // Of the nodes.
-  backplane_cpu::MemoryFigures figures() const override;
+  backplane_cpu::MemoryFigures whole_figures() const override;
 
  private:
   std::byte* take(uint64_t bytes, uint64_t alignment) override;

@@ -8,9 +8,9 @@
 
 #include "backplane/base/text.hpp"
 #include "backplane/registry/search_path.hpp"
+#include "base/regular_file.hpp"
 #include "config_document.hpp"
 #include "effective_settings.hpp"
-#include "base/regular_file.hpp"
 
 namespace backplane {
 namespace {

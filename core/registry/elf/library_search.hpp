@@ -10,8 +10,8 @@
 
 #include "backplane/base/status.hpp"
 #include "backplane/registry/environment.hpp"
-#include "library_cache.hpp"
 #include "base/regular_file.hpp"
+#include "library_cache.hpp"
 #include "shared_object.hpp"
 
 namespace backplane {

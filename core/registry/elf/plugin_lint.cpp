@@ -4,9 +4,9 @@
 #include <string_view>
 
 #include "backplane/base/text.hpp"
+#include "base/regular_file.hpp"
 #include "elf_reader.hpp"
 #include "elf_symbols.hpp"
-#include "base/regular_file.hpp"
 #include "shared_object.hpp"
 
 namespace backplane {

@@ -12,9 +12,9 @@
 
 #include "backplane/base/sha256.hpp"
 #include "backplane/base/text.hpp"
-#include "probe_protocol.hpp"
 #include "base/descriptor.hpp"
 #include "base/replace_file.hpp"
+#include "probe_protocol.hpp"
 #include "registry/scan/pin.hpp"
 
 namespace backplane {

@@ -10,8 +10,8 @@
 #include <optional>
 #include <string>
 
-#include "probe.hpp"
 #include "base/regular_file.hpp"
+#include "probe.hpp"
 
 namespace backplane {
 

@@ -14,8 +14,8 @@
 #include <optional>
 #include <string>
 
-#include "probe.hpp"
 #include "base/descriptor.hpp"
+#include "probe.hpp"
 
 namespace backplane {
 

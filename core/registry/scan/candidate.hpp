@@ -8,8 +8,8 @@
 #include "backplane/base/json.hpp"
 #include "backplane/base/status.hpp"
 #include "backplane/registry/load_report.hpp"
-#include "registry/manifest/manifest.hpp"
 #include "base/regular_file.hpp"
+#include "registry/manifest/manifest.hpp"
 
 namespace backplane {
 

@@ -1,5 +1,6 @@
 #include "src/memory.hpp"
 
+#include <algorithm>
 #include <string>
 
 #include "backplane/sdk/error.hpp"
@@ -21,6 +22,11 @@ std::byte* Memory::allocate(uint64_t bytes, uint64_t alignment) {
   while (now > highest && !peak_.compare_exchange_weak(highest, now, std::memory_order_relaxed)) {
   }
   return block;
+}
+
+MemoryFigures Memory::figures() const {
+  const MemoryFigures whole = whole_figures();
+  return {std::min(whole.total_bytes, limit_), std::min(whole.free_bytes, limit_ - std::min(limit_, used_bytes()))};
 }
 
 // First, so that two threads together cannot exceed the limit.

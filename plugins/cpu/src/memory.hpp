@@ -31,7 +31,9 @@ class Memory {
   uint64_t used_bytes() const { return used_.load(std::memory_order_relaxed); }
   uint64_t peak_bytes() const { return peak_.load(std::memory_order_relaxed); }
   // Of the whole memory, whoever uses it.
-  virtual MemoryFigures figures() const = 0;
+  virtual MemoryFigures whole_figures() const = 0;
+  // The same, within the limit.
+  MemoryFigures figures() const;
 
  private:
   // `bytes` is not 0. Throws BP_E_DEVICE_MEMORY.

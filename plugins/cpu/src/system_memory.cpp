@@ -17,12 +17,12 @@ constexpr uint64_t kLargeBytes = uint64_t{64} << 20;
 
 }  // namespace
 
-MemoryFigures SystemMemory::figures() const { return read_memory(); }
+MemoryFigures SystemMemory::whole_figures() const { return read_memory(); }
 
 std::byte* SystemMemory::take(uint64_t bytes, uint64_t alignment) {
   if (bytes >= kLargeBytes) {
     // Overcommitted memory would be granted now and end the process later.
-    const MemoryFigures now = figures();
+    const MemoryFigures now = whole_figures();
     if (now.total_bytes != 0 && bytes > now.free_bytes)
       throw Error(BP_E_DEVICE_MEMORY, "wanted " + std::to_string(bytes) + " bytes of memory, free are " +
                                           std::to_string(now.free_bytes) + " of " + std::to_string(now.total_bytes));

@@ -7,7 +7,7 @@ namespace backplane_cpu {
 
 class SystemMemory final : public Memory {
  public:
-  MemoryFigures figures() const override;
+  MemoryFigures whole_figures() const override;
 
  private:
   std::byte* take(uint64_t bytes, uint64_t alignment) override;

@@ -71,7 +71,10 @@ TEST(HbwMemory, TheLimitIsExact) {
   std::string text;
   EXPECT_EQ(code_of(memory, 1001, text), BP_E_DEVICE_MEMORY);
   EXPECT_NE(text.find("the limit is 1000"), std::string::npos) << text;
+  EXPECT_EQ(memory.figures().total_bytes, 1000u);
+  EXPECT_EQ(memory.figures().free_bytes, 1000u);
   std::byte* const block = memory.allocate(600, 64);
+  EXPECT_EQ(memory.figures().free_bytes, 400u);
   EXPECT_EQ(code_of(memory, 401, text), BP_E_DEVICE_MEMORY);
   EXPECT_EQ(code_of(memory, 400, text), BP_OK) << text;
   memory.release(block, 600, 64);
