@@ -57,7 +57,13 @@ class Finder {
   }
   // In an arena of the device, and the tensor is all of it.
   bool is_whole(TensorId tensor, uint32_t instance, uint32_t device) const {
-    return eligible_[instance] && owner(instance) == device && !graph_.is_view(tensor);
+    return eligible_[instance] && owner(instance) == device && is_all(tensor);
+  }
+  // Of its storage, as a view in another shape is too.
+  bool is_all(TensorId tensor) const {
+    const bp_tensor& record = graph_.tensor(tensor);
+    return !graph_.is_view(tensor) ||
+           (record.offset == 0 && record.bytes == graph_.storage(graph_.storage_of(tensor)).bytes);
   }
   bool is_fresh(TensorId tensor, uint32_t instance, uint32_t device, uint32_t tick) const {
     return is_whole(tensor, instance, device) && lives_[instance].first == tick;
@@ -85,8 +91,7 @@ class Finder {
     const std::span<const TensorId> inputs = graph_.node_inputs(node);
     for (uint32_t j = 0; j < inputs.size(); ++j) {
       if (inputs[j] == kNone || graph_.storage_of(inputs[j]) != storage) continue;
-      if (j >= kMaskedOperands || (allowed >> j & 1) == 0 || graph_.is_view(inputs[j]) ||
-          !looks_like(inputs[j], result))
+      if (j >= kMaskedOperands || (allowed >> j & 1) == 0 || !is_all(inputs[j]) || !looks_like(inputs[j], result))
         return false;
     }
     return std::ranges::none_of(graph_.node_outputs(node), [&](TensorId output) {

@@ -24,7 +24,7 @@ struct InPlace {
 //
 // A node's result takes over an operand if
 // 1. the device says so for that operand, and for all others that share its storage, which must look the same;
-// 2. both are the whole of their storages, with equal type, shape and strides;
+// 2. both are the whole of their storages, be it as views, with equal type, shape and strides;
 // 3. both are in the memory of the device that runs the node;
 // 4. nobody else has used the result before, and nobody uses the operand later: the lives say so, copies and other
 //    devices included;

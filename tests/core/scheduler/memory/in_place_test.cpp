@@ -78,6 +78,21 @@ TEST_F(InPlace, AnOperandMayBeThereTwice) {
   EXPECT_EQ(taken_over(made, b), a);
 }
 
+TEST_F(InPlace, AnOperandMayBeAViewOfAll) {
+  const TensorId a = op(Op::kNEG, {input()}), row = builder_.reshape(a, std::vector<int64_t>{16}).value();
+  const TensorId b = op(Op::kNEG, {row});
+  const Plan made = plan(op(Op::kNEG, {b}));
+  EXPECT_EQ(taken_over(made, b), a);
+}
+
+TEST_F(InPlace, AnOperandThatIsAViewOfAPartIsLeftAlone) {
+  const TensorId a = op(Op::kNEG, {input()});
+  const TensorId part = builder_.slice(a, 0, 0, 2).value();
+  const TensorId b = op(Op::kNEG, {part});
+  const Plan made = plan(op(Op::kNEG, {b}));
+  EXPECT_EQ(taken_over(made, b), kNone);
+}
+
 TEST_F(InPlace, AnOperandThatIsAlsoSeenDifferentlyIsLeftAlone) {
   const TensorId a = op(Op::kNEG, {input()});
   const std::vector<int64_t> order = {1, 0};
