@@ -75,7 +75,8 @@ class Page {
         escaped(title), "</title><style>", kStyle, "</style></head><body>\n<h1>", escaped(title), "</h1>\n<p>",
         counted(plan_.graph->node_count(), "node", "nodes"), " on ", escaped(join(plan_.device_names, ", ")), ", mode ",
         mode_name(plan_.mode), "; ", bytes_text(plan_.weight_bytes), " of weights, ", bytes_text(plan_.copy_bytes),
-        " copied in a run</p>\n");
+        " copied in a run</p>\n<p>In the maps of memory time goes to the right, above them by splits and copies "
+        "(grey), and addresses go up. What is dashed takes over the memory of an operand.</p>\n");
     add_splits();
     for (uint32_t pool = 0; pool < plan_.pools.size(); ++pool) add_pool(pool);
     add("</body></html>");
