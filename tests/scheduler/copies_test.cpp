@@ -208,6 +208,45 @@ TEST(Copies, WaitForNothingButTheirSource) {
   EXPECT_EQ(seen, 2);
 }
 
+// Weights that are streamed to a device come while it works on the split before, and no earlier: two are there at once.
+TEST(Copies, ComeOneSplitAheadOfTheWork) {
+  constexpr uint64_t kWeightBytes = 256 * 256 * 4;
+  FakeRuntime runtime(R"({"devices": 2, "async": true, "max_delay_us": 300, "detect_conflicts": true})");
+  GraphMaker maker(6);
+  TensorId x = maker.input({1, 256});
+  SessionOptions options;
+  for (int i = 0; i < 6; ++i) {
+    x = maker.op(Op::kMATMUL, {x, maker.weight({256, 256})}, {}, "n" + std::to_string(i));
+    options.plan.pins.emplace_back("n" + std::to_string(i), 0);
+  }
+  maker.output(x);
+  const GeneratedGraph generated = maker.finish();
+  options.plan.weights_device = 1;
+  options.plan.staging_bytes = kWeightBytes;
+  options.check_races = true;
+  const auto session = Session::prepare(*runtime, generated.graph, {}, options).value();
+  const Plan& plan = session->plan();
+  ASSERT_EQ(plan.splits.size(), 6u);
+  int seen = 0;
+  for (const Task& task : plan.tasks) {
+    if (!task.is_copy || !plan.graph->is_constant(plan.copies[task.index].storage)) continue;
+    ++seen;
+    const uint32_t split = plan.copies[task.index].split;
+    std::vector<uint32_t> awaited;
+    for (uint32_t i = 0; i < task.wait_count; ++i) {
+      const Task& other = plan.tasks[plan.waits[task.first_wait + i]];
+      EXPECT_FALSE(other.is_copy);
+      awaited.push_back(other.index);
+    }
+    EXPECT_EQ(awaited, split < 2 ? std::vector<uint32_t>() : std::vector<uint32_t>{split - 2}) << "split " << split;
+  }
+  EXPECT_EQ(seen, 6);
+  EXPECT_GE(pool_bytes(plan, PoolKind::arena, 0), 2 * kWeightBytes);
+  EXPECT_LT(pool_bytes(plan, PoolKind::arena, 0), 3 * kWeightBytes);
+  expect_right(*session, generated, 5);
+  EXPECT_EQ(fake_conflict(*runtime.devices()[0]), "");
+}
+
 // ---- memory
 
 // What is in flight more often is what the host writes and reads, and nothing else.

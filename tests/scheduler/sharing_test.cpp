@@ -90,7 +90,7 @@ TEST(Sharing, SplitsAreOrderedByEventsNotByWaitingForDevices) {
   ASSERT_TRUE(run_once(*session, {{"x", small_value(1)}}).ok());
   reset_fakes(runtime.devices());
   ASSERT_TRUE(session->run().ok());
-  EXPECT_LE(calls(runtime, BP_FAKE_SYNCHRONIZE), 2u);
+  EXPECT_LE(calls(runtime, BP_FAKE_SYNCHRONIZE), 4u);  // at the end of the run: splits and copies of both devices
 }
 
 // A run that failed is over: nothing of it is done later, and no memory is freed that something still uses.

@@ -54,11 +54,11 @@ class AccessList {
 }  // namespace
 
 // A run is submitted only after the one `depth` before it was waited for.
-void Executor::join_finished_runs(uint32_t device, uint64_t number) {
+void Executor::join_finished_runs(uint32_t lane, uint64_t number) {
   if (races_ == nullptr || number < depth()) return;
   for (uint32_t other = 0; other < lanes_.size(); ++other)
-    if (other != device && lanes_[other] != nullptr)
-      races_->join(device, other, (number - depth() + 1) * lanes_[other]->task_count());
+    if (other != lane && lanes_[other] != nullptr)
+      races_->join(lane, other, (number - depth() + 1) * lanes_[other]->task_count());
 }
 
 Status Executor::check_accesses(uint32_t index, const RunState& run) {
@@ -66,8 +66,8 @@ Status Executor::check_accesses(uint32_t index, const RunState& run) {
   const Task& task = plan_->tasks[index];
   AccessList accesses(*plan_, memory_, slot(run.number()));
   accesses.add_task(task);
-  const uint64_t tick = run.number() * lanes_[task.device]->task_count() + task.rank + 1;
-  const auto race = races_->access(task.device, tick, accesses.list(), task_text(task));
+  const uint64_t tick = run.number() * lanes_[task.lane]->task_count() + task.rank + 1;
+  const auto race = races_->access(task.lane, tick, accesses.list(), task_text(task));
   return race ? internal_error(cat("a race, which is a fault of the scheduler: ", *race), "session.race") : Status();
 }
 

@@ -7,7 +7,7 @@
 namespace backplane {
 
 BoundCopy::BoundCopy(const Plan& plan, std::span<const PlannedCopy> transfer, const BoundMemory& memory,
-                     const Lane& target)
+                     const Device& target)
     : planned_(transfer.front()), region_{planned_.offset, planned_.row_bytes, planned_.rows, planned_.pitch_bytes} {
   const PlannedCopy &planned = planned_, &last = transfer.back();
   if (transfer.size() > 1) {
@@ -25,10 +25,10 @@ BoundCopy::BoundCopy(const Plan& plan, std::span<const PlannedCopy> transfer, co
   const SharedBuffer& source = *spots_.front().from.buffer;
   const SharedBuffer& sink = *spots_.front().to.buffer;
   const Device& from = source.buffer.device();
-  from_is_foreign_ = from.plugin_id() != target.device().plugin_id();
-  const bool reach = reach_each_other(from, target.device());
-  queued_ = target.is_async() ? reach || source.address != nullptr
-                              : reach && (source.address == nullptr || sink.address == nullptr);
+  from_is_foreign_ = from.plugin_id() != target.plugin_id();
+  const bool reach = reach_each_other(from, target);
+  queued_ = target.has(BP_CAP_ASYNC) ? reach || source.address != nullptr
+                                     : reach && (source.address == nullptr || sink.address == nullptr);
 }
 
 uint64_t BoundCopy::staging_bytes() const {

@@ -22,7 +22,7 @@ namespace backplane {
 class BoundCopy {
  public:
   // `transfer`: as transfer_at gives it.
-  BoundCopy(const Plan& plan, std::span<const PlannedCopy> transfer, const BoundMemory& memory, const Lane& target);
+  BoundCopy(const Plan& plan, std::span<const PlannedCopy> transfer, const BoundMemory& memory, const Device& target);
 
   // Whether the source must be ready before `run` is called, rather than before what the stream does next.
   bool needs_ready_source() const { return !queued_ || from_is_foreign_ || rows_; }

@@ -21,7 +21,7 @@ Result<std::unique_ptr<Executor>> Executor::make(const Input& input, Setback* se
   for (uint32_t slot = 0; slot < executor->depth(); ++slot) executor->runs_.push_back(std::make_unique<RunState>());
   executor->assign_tasks();
   if (input.check_races)
-    executor->races_ = std::make_unique<RaceChecker>(static_cast<uint32_t>(executor->devices_.size()));
+    executor->races_ = std::make_unique<RaceChecker>(static_cast<uint32_t>(executor->lane_tasks_.size()));
   if (input.guard_memory) {
     executor->guard_ = std::make_unique<MemoryGuard>(*executor->plan_, executor->memory_);
     BP_TRY(executor->guard_->prepare());
@@ -47,12 +47,12 @@ Status Executor::activate(SessionMemory& memory) {
 
 void Executor::assign_tasks() {
   const Plan& plan = *plan_;
-  lane_tasks_.resize(devices_.size());
+  lane_tasks_.resize(2 * devices_.size());
   signals_.resize(plan.tasks.size());
   writes_state_.resize(plan.tasks.size());
   for (uint32_t index = 0; index < plan.tasks.size(); ++index) {
     const Task& task = plan.tasks[index];
-    lane_tasks_[task.device].push_back(index);
+    lane_tasks_[task.lane].push_back(index);
     const auto is_state = [&](StorageId storage) {
       return (plan.graph->storage(storage).flags & BP_TENSOR_STATE) != 0;
     };
@@ -69,24 +69,24 @@ void Executor::assign_tasks() {
 }
 
 Status Executor::make_lanes(Setback* setback) {
-  lanes_.resize(devices_.size());
+  lanes_.resize(lane_tasks_.size());
   staging_.resize(devices_.size());
-  for (uint32_t device = 0; device < devices_.size(); ++device) {
-    const std::vector<uint32_t>& tasks = lane_tasks_[device];
-    if (tasks.empty()) continue;
+  for (uint32_t lane = 0; lane < lanes_.size(); ++lane) {
+    if (lane_tasks_[lane].empty()) continue;
     ++lane_count_;
-    if (const Status status = make_lane(device); !status.ok()) {
-      *setback = setback_of(status, device, kNone);
+    if (const Status status = make_lane(lane); !status.ok()) {
+      *setback = setback_of(status, device_of(lane), kNone);
       return status;
     }
   }
   return {};
 }
 
-Status Executor::make_lane(uint32_t device) {
-  const std::vector<uint32_t>& tasks = lane_tasks_[device];
-  BP_TRY_ASSIGN(lanes_[device], Lane::make(*devices_[device], static_cast<uint32_t>(tasks.size()), depth() + 1));
-  Lane& lane = *lanes_[device];
+Status Executor::make_lane(uint32_t number) {
+  const std::vector<uint32_t>& tasks = lane_tasks_[number];
+  Device& device = *devices_[device_of(number)];
+  BP_TRY_ASSIGN(lanes_[number], Lane::make(device, static_cast<uint32_t>(tasks.size()), depth() + 1));
+  Lane& lane = *lanes_[number];
   if (!lane.is_async() || !lane.has_events()) return {};
   for (const uint32_t task : tasks)
     if (signals_[task] != 0) BP_TRY(lane.make_events(plan_->tasks[task].rank));
@@ -125,7 +125,7 @@ void Executor::make_copies() {
   copies_.reserve(plan_->copies.size());
   for (size_t i = 0; i < plan_->copies.size(); ++i) {
     const uint32_t target = plan_->copies[i].to;
-    copies_.emplace_back(*plan_, transfer_at(plan_->copies, i), memory_, *lanes_[target]);
+    copies_.emplace_back(*plan_, transfer_at(plan_->copies, i), memory_, *devices_[target]);
     std::vector<std::byte>& staging = staging_[target];
     staging.resize(std::max<size_t>(staging.size(), copies_.back().staging_bytes()));
   }

@@ -1,6 +1,6 @@
 // Executor: one plan, ready to run: its memory, compiled splits, lanes, and the running of them.
 //
-// A plan whose tasks cannot overlap is run by the calling thread; otherwise each device has a thread that issues its
+// A plan whose tasks cannot overlap is run by the calling thread; otherwise each lane has a thread that issues its
 // tasks in order, so that a device that blocks never holds up another. After a run has ended, however it did, no device
 // works on it any more.
 // Ownership: borrows devices and runtime, shares buffers. Thread safety: serialised by the caller, but for `cancel`.
@@ -79,7 +79,7 @@ class Executor {
   explicit Executor(const Input& input);
   void assign_tasks();
   Status make_lanes(Setback* setback);
-  Status make_lane(uint32_t device);
+  Status make_lane(uint32_t number);
   Status make_splits(Executor* donor, Setback* setback);
   Status bind();
   void make_copies();
@@ -87,7 +87,7 @@ class Executor {
   RunState& begin_run(const RunOptions& options, bool step_by_step);
   void start_threads();
   void stop_threads();
-  void serve(uint32_t device);
+  void serve(uint32_t number_of_lane);
   void run_lane(Lane& lane, std::span<const uint32_t> tasks, RunState& run);
   void run_here(RunState& run, const std::function<Status(uint32_t)>* after_split);
   // One task, after what it waits for. Failures go to `run`.
@@ -107,8 +107,9 @@ class Executor {
   void drain();
   std::string task_text(const Task& task) const;
   // Both do nothing without a race checker.
-  void join_finished_runs(uint32_t device, uint64_t number);
+  void join_finished_runs(uint32_t lane, uint64_t number);
   Status check_accesses(uint32_t task, const RunState& run);
+  uint32_t device_of(uint32_t lane) const { return lane % static_cast<uint32_t>(devices_.size()); }
   bool threaded() const { return !threads_.empty(); }
   uint32_t event_slot(uint64_t number) const { return static_cast<uint32_t>(number % (depth() + 1)); }
 
@@ -116,8 +117,8 @@ class Executor {
   const std::shared_ptr<const Plan> plan_;
   const std::vector<Device*> devices_;
   BoundMemory memory_;
-  std::vector<std::unique_ptr<Lane>> lanes_;       // by device; null = no tasks
-  std::vector<std::vector<uint32_t>> lane_tasks_;  // by device
+  std::vector<std::unique_ptr<Lane>> lanes_;       // as Task::lane numbers them; null = no tasks
+  std::vector<std::vector<uint32_t>> lane_tasks_;  // by lane
   uint32_t lane_count_ = 0;                        // that are not null
   std::vector<CompiledSplit> splits_;
   std::vector<BoundCopy> copies_;

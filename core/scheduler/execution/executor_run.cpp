@@ -73,10 +73,10 @@ void Executor::start_threads() {
   submitted_ = next_number_;
   try {
     threads_.reserve(lane_count_);
-    for (uint32_t device = 0; device < lanes_.size(); ++device) {
-      if (lanes_[device] == nullptr) continue;
-      lanes_[device]->set_issued(next_number_ * lanes_[device]->task_count());
-      threads_.emplace_back([this, device] { serve(device); });
+    for (uint32_t lane = 0; lane < lanes_.size(); ++lane) {
+      if (lanes_[lane] == nullptr) continue;
+      lanes_[lane]->set_issued(next_number_ * lanes_[lane]->task_count());
+      threads_.emplace_back([this, lane] { serve(lane); });
     }
   } catch (const std::system_error& error) {
     stop_threads();
@@ -93,18 +93,18 @@ void Executor::stop_threads() {
   closing_ = false;
 }
 
-void Executor::serve(uint32_t device) {
-  Lane& lane = *lanes_[device];
+void Executor::serve(uint32_t number_of_lane) {
+  Lane& lane = *lanes_[number_of_lane];
   for (uint64_t number = lane.issued() / lane.task_count();; ++number) {
     for (uint64_t seen = submitted_; seen <= number; seen = submitted_) submitted_.wait(seen);
     if (closing_) return;
-    run_lane(lane, lane_tasks_[device], *runs_[slot(number)]);
+    run_lane(lane, lane_tasks_[number_of_lane], *runs_[slot(number)]);
   }
 }
 
 void Executor::run_lane(Lane& lane, std::span<const uint32_t> tasks, RunState& run) {
   if (broken_from_ < run.number()) run.fail(aborted());
-  join_finished_runs(plan_->tasks[tasks.front()].device, run.number());
+  join_finished_runs(plan_->tasks[tasks.front()].lane, run.number());
   for (const uint32_t task : tasks) {
     execute(lane, task, run);
     lane.set_issued(lane.issued() + 1);
@@ -115,11 +115,11 @@ void Executor::run_lane(Lane& lane, std::span<const uint32_t> tasks, RunState& r
 }
 
 void Executor::run_here(RunState& run, const std::function<Status(uint32_t)>* after_split) {
-  for (uint32_t device = 0; device < lanes_.size(); ++device)
-    if (lanes_[device] != nullptr) join_finished_runs(device, run.number());
+  for (uint32_t lane = 0; lane < lanes_.size(); ++lane)
+    if (lanes_[lane] != nullptr) join_finished_runs(lane, run.number());
   for (uint32_t index = 0; index < plan_->tasks.size() && !run.stopped(); ++index) {
     const Task& task = plan_->tasks[index];
-    Lane& lane = *lanes_[task.device];
+    Lane& lane = *lanes_[task.lane];
     execute(lane, index, run);
     if (after_split == nullptr || task.is_copy || run.stopped()) continue;
     Status status = lane.is_async() ? lane.stream().synchronize() : Status();
@@ -170,24 +170,23 @@ Status Executor::issue(Lane& lane, uint32_t index, RunState& run) {
 Status Executor::await_others(Lane& lane, const Task& task, RunState& run) {
   for (uint32_t i = 0; i < task.wait_count; ++i) {
     const Task& other = plan_->tasks[plan_->waits[task.first_wait + i]];
-    if (threaded())
-      lanes_[other.device]->await_issued(run.number() * lanes_[other.device]->task_count() + other.rank + 1);
+    if (threaded()) lanes_[other.lane]->await_issued(run.number() * lanes_[other.lane]->task_count() + other.rank + 1);
     if (run.stopped()) return {};  // the other may not have been issued at all
     BP_TRY(await_task(lane, task, other, run.number(), run));
     if (races_ != nullptr)
-      races_->join(task.device, other.device, run.number() * lanes_[other.device]->task_count() + other.rank + 1);
+      races_->join(task.lane, other.lane, run.number() * lanes_[other.lane]->task_count() + other.rank + 1);
   }
   if (depth() == 1 || run.number() == 0) return {};
   const uint64_t before = run.number() - 1;
   for (uint32_t i = 0; i < task.carried_count; ++i) {
     const Task& other = plan_->tasks[plan_->carried_waits[task.first_carried + i]];
     if (finished_ <= before) {
-      if (threaded()) lanes_[other.device]->await_issued(before * lanes_[other.device]->task_count() + other.rank + 1);
+      if (threaded()) lanes_[other.lane]->await_issued(before * lanes_[other.lane]->task_count() + other.rank + 1);
       if (broken_from_ <= before) return aborted();
       BP_TRY(await_task(lane, task, other, before, run));
     }
     if (races_ != nullptr)
-      races_->join(task.device, other.device, before * lanes_[other.device]->task_count() + other.rank + 1);
+      races_->join(task.lane, other.lane, before * lanes_[other.lane]->task_count() + other.rank + 1);
   }
   return {};
 }
@@ -195,7 +194,7 @@ Status Executor::await_others(Lane& lane, const Task& task, RunState& run) {
 // Another lane's task was issued; what is queued next on this one must come after its end. The event tells of what
 // befell the other lane, which is not this one's failure.
 Status Executor::await_task(Lane& lane, const Task& task, const Task& other, uint64_t number, RunState& run) {
-  Lane& source = *lanes_[other.device];
+  Lane& source = *lanes_[other.lane];
   if (!source.is_async() || !source.has_events()) return {};
   Event& event = source.event(other.rank, event_slot(number));
   const bool by_stream = lane.is_async() && lane.has_events() &&
@@ -226,13 +225,13 @@ Status Executor::wait(uint64_t number, const RunOptions& options, Setback* setba
     late();
     run.await_lanes(Clock::time_point::max());
   }
-  for (uint32_t device = 0; device < lanes_.size() && !run.stopped(); ++device) {
-    if (lanes_[device] == nullptr || !lanes_[device]->is_async()) continue;
-    const Status status = finish_lane(*lanes_[device], run, nanoseconds_until(deadline));
+  for (uint32_t lane = 0; lane < lanes_.size() && !run.stopped(); ++lane) {
+    if (lanes_[lane] == nullptr || !lanes_[lane]->is_async()) continue;
+    const Status status = finish_lane(*lanes_[lane], run, nanoseconds_until(deadline));
     if (status.code() == Code::deadline_exceeded && deadline <= Clock::now())
       late();
     else if (!status.ok())
-      fail(run, device, nullptr, status);
+      fail(run, device_of(lane), nullptr, status);
   }
   if (guard_ != nullptr && !run.stopped())
     if (const Status status = guard_->check(); !status.ok()) run.fail(status);
@@ -254,7 +253,7 @@ void Executor::fail(RunState& run, uint32_t device, const Task* task, const Stat
   break_from(run.number());
   Setback setback = setback_of(status, device, task != nullptr && !task->is_copy ? task->index : kNone);
   // What runs in the background tells of a failure when something later is asked for.
-  if (status.code() == Code::unimplemented && lanes_[device]->is_async() && !run.step_by_step())
+  if (status.code() == Code::unimplemented && devices_[device]->has(BP_CAP_ASYNC) && !run.step_by_step())
     setback = {Setback::Kind::refused_late, device, kNone};
   run.fail(status.with_context(task != nullptr ? task_text(*task) : cat("running on ", plan_->device_names[device])),
            setback);

@@ -1,4 +1,4 @@
-// Lane: the work of one device: its stream, how far it has come, and events that others wait for.
+// Lane: work of one device that runs in order: its stream, how far it has come, and events that others wait for.
 //
 // Tasks of a lane are issued one after another by one thread at a time. On a device that works in the background a task
 // that was issued need not be done; others then wait for its event, or the lane waits for its stream itself.

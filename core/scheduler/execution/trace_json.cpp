@@ -11,7 +11,8 @@
 namespace backplane {
 namespace {
 
-constexpr int64_t kLane = 1;  // the only thread of a device's process
+// Threads of a device's process.
+constexpr int64_t kLane = 1, kCopyLane = 2;
 
 Json whole(uint64_t value) { return Json::integer(static_cast<int64_t>(value)); }
 Json text(std::string_view value) { return Json::text(std::string(value)); }
@@ -91,20 +92,24 @@ class Exporter {
   }
 
  private:
+  static Json thread(const Task& task) { return Json::integer(task.lane == task.device ? kLane : kCopyLane); }
   Json time(uint64_t ns) const { return Json::number(static_cast<double>(ns - start_ns_) / 1000); }
 
   void add_names() {
-    const auto name = [&](uint32_t device, const char* what, Json value, const char* key) {
+    const auto name = [&](uint32_t device, const char* what, Json value, const char* key, int64_t thread = kLane) {
       list_.push_back(Json::object({{"ph", Json::text("M")},
                                     {"name", Json::text(what)},
                                     {"pid", process(device)},
-                                    {"tid", Json::integer(kLane)},
+                                    {"tid", Json::integer(thread)},
                                     {"args", Json::object({{key, std::move(value)}})}}));
     };
     for (uint32_t device = 0; device < plan_.device_names.size(); ++device) {
       name(device, "process_name", Json::text(plan_.device_names[device]), "name");
       name(device, "process_sort_index", whole(device), "sort_index");
       name(device, "thread_name", Json::text("lane"), "name");
+      if (std::ranges::any_of(plan_.tasks,
+                              [&](const Task& task) { return task.lane != device && task.device == device; }))
+        name(device, "thread_name", Json::text("copies"), "name", kCopyLane);
     }
   }
 
@@ -115,7 +120,7 @@ class Exporter {
                       {"cat", Json::text(task.is_copy ? "copy" : "split")},
                       {"name", Json::text(task.is_copy ? copy_name(task) : split_name(task.index))},
                       {"pid", process(task.device)},
-                      {"tid", Json::integer(kLane)},
+                      {"tid", thread(task)},
                       {"ts", time(event.begin_ns)},
                       {"dur", Json::number(static_cast<double>(event.end_ns - event.begin_ns) / 1000)},
                       {"args", task.is_copy ? copy_args(event, task) : split_args(event, plan_.splits[task.index])}}));
@@ -185,7 +190,7 @@ class Exporter {
                                 {"name", Json::text("data")},
                                 {"id", whole(flow_count_)},
                                 {"pid", process(plan_.tasks[event.task].device)},
-                                {"tid", Json::integer(kLane)},
+                                {"tid", thread(plan_.tasks[event.task])},
                                 {"ts", time(ns)}});
       if (*phase == 'f') flow.set("bp", Json::text("e"));
       list_.push_back(std::move(flow));

@@ -10,12 +10,7 @@ namespace {
 class Finder {
  public:
   Finder(const SplitInput& input, const SplitResult& cut, const TaskGraph& tasks)
-      : graph_(input.graph),
-        order_(input.order),
-        cut_(cut),
-        tasks_(tasks),
-        lives_(cut.instances.size()),
-        device_count_(input.capability.device_count()) {}
+      : graph_(input.graph), order_(input.order), cut_(cut), tasks_(tasks), lives_(cut.instances.size()) {}
 
   std::vector<Lifetime> find() {
     count_ticks();
@@ -27,7 +22,7 @@ class Finder {
   }
 
  private:
-  // The last use of an instance by a device that does not own its memory.
+  // The last use of an instance by a lane that does not own its memory. A device's first lane owns what is there.
   struct ForeignUse {
     uint32_t task;
     uint32_t next;
@@ -47,22 +42,22 @@ class Finder {
   }
 
   void collect_lanes() {
-    lanes_.resize(device_count_);
+    lanes_.resize(tasks_.lane_count);
     first_use_.assign(lives_.size(), kNone);
     first_foreign_.assign(lives_.size(), kNone);
-    for (uint32_t task = 0; task < tasks_.tasks.size(); ++task) lanes_[tasks_.tasks[task].device].push_back(task);
+    for (uint32_t task = 0; task < tasks_.tasks.size(); ++task) lanes_[tasks_.tasks[task].lane].push_back(task);
   }
 
   void use(uint32_t instance, uint32_t task, uint32_t at) {
     Lifetime& life = lives_[instance];
     if (life.first == kNone) life.first = at;
-    const uint32_t device = tasks_.tasks[task].device;
-    if (tasks_.sequential || device == owner(instance)) life.last = std::max(life.last, at);
+    const uint32_t lane = tasks_.tasks[task].lane;
+    if (tasks_.sequential || lane == owner(instance)) life.last = std::max(life.last, at);
     if (tasks_.sequential) return;
     if (first_use_[instance] == kNone) first_use_[instance] = task;
-    if (device == owner(instance)) return;
+    if (lane == owner(instance)) return;
     for (uint32_t i = first_foreign_[instance]; i != kNone; i = foreign_[i].next)
-      if (tasks_.tasks[foreign_[i].task].device == device) {
+      if (tasks_.tasks[foreign_[i].task].lane == lane) {
         foreign_[i].task = task;
         return;
       }
@@ -77,20 +72,22 @@ class Finder {
     });
   }
 
-  // Up to the first task of the owner that comes after the uses by others. Memory that somebody else than its owner may
-  // be the first to write is not given on at all.
+  // Up to the first task of the owner that comes after the uses by others. Memory that another device than its owner
+  // may be the first to write is not given on at all.
   void lengthen(uint32_t instance) {
     if (first_foreign_[instance] == kNone) return;
     Lifetime& life = lives_[instance];
     const uint32_t device = owner(instance);
-    if (tasks_.tasks[first_use_[instance]].device != device) {
+    const Task& first = tasks_.tasks[first_use_[instance]];
+    if (first.device != device) {
       life = {0, ticks_};
       return;
     }
+    if (first.lane != device) life.first = std::min(life.first, first_tick_beside(first_use_[instance], device));
     for (uint32_t i = first_foreign_[instance]; i != kNone; i = foreign_[i].next) {
       const Task& use = tasks_.tasks[foreign_[i].task];
       const auto after = std::ranges::partition_point(
-          lanes_[device], [&](uint32_t task) { return tasks_.clocks.done(task, use.device) <= use.rank; });
+          lanes_[device], [&](uint32_t task) { return tasks_.clocks.done(task, use.lane) <= use.rank; });
       if (after == lanes_[device].end()) {
         life.last = ticks_;
         return;
@@ -99,15 +96,23 @@ class Finder {
     }
   }
 
+  // When a copy that goes on beside the tasks of its device may begin: during the first of these that it does not wait
+  // for. A tick less, as what ends just before that task may end at its begin only.
+  uint32_t first_tick_beside(uint32_t copy, uint32_t device) const {
+    const uint32_t known = tasks_.clocks.done(copy, device);
+    if (known >= lanes_[device].size()) return ticks_;
+    const uint32_t tick = begins_[lanes_[device][known]];
+    return tick == 0 ? 0 : tick - 1;
+  }
+
   const Graph& graph_;
   const std::span<const NodeId> order_;
   const SplitResult& cut_;
   const TaskGraph& tasks_;
   std::vector<Lifetime> lives_;
-  const uint32_t device_count_;
   std::vector<uint32_t> begins_;  // by task: its first tick
   uint32_t ticks_ = 0;
-  std::vector<std::vector<uint32_t>> lanes_;  // by device: its tasks
+  std::vector<std::vector<uint32_t>> lanes_;  // by lane: its tasks
   std::vector<uint32_t> first_use_;           // by instance: a task
   std::vector<uint32_t> first_foreign_;       // by instance: into foreign_
   std::vector<ForeignUse> foreign_;

@@ -47,6 +47,8 @@ Result<Capability> Capability::ask(const Graph& graph, const std::vector<Device*
     for (const Device* to : devices)
       row.push_back(!is_mappable(*from, kComputeMemtype) && !reach_each_other(*from, *to));
   }
+  for (const Device* device : devices)
+    capability.copies_beside_.push_back(device->has(BP_CAP_ASYNC) && device->has(BP_CAP_EVENTS));
   capability.ask_for_access(graph, devices);
   return capability;
 }

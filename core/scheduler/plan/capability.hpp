@@ -50,6 +50,8 @@ class Capability {
   // Whether what `from` has made must be read by the host on its way to `to`: the host does not see that memory, and
   // the devices do not reach each other.
   bool is_staged(uint32_t from, uint32_t to) const { return !staged_.empty() && staged_[from][to]; }
+  // Whether copies to the device go on beside its splits: it works in the background, and others can wait for it.
+  bool copies_beside(uint32_t device) const { return !copies_beside_.empty() && copies_beside_[device]; }
   // Whether the memory of the last device is the host's.
   bool last_is_host() const { return last_is_host_; }
   // The first device, in priority order, that runs the node; kNone if there is none.
@@ -65,6 +67,7 @@ class Capability {
   std::vector<std::string> unusable_;          // by device: why; empty = it is usable
   std::vector<std::vector<Access>> in_place_;  // by reader, owner
   std::vector<std::vector<bool>> staged_;      // by source, target; none = nothing is
+  std::vector<bool> copies_beside_;            // by device; none = no copies do
   // By device: the largest buffer, in bytes, that it makes, and that it takes of others; 0 = any.
   std::vector<uint64_t> buffer_limits_, import_limits_;
 };

@@ -17,7 +17,7 @@ struct Area {
 
 struct Use {
   uint64_t begin, end;   // bytes
-  uint32_t first, last;  // tasks of one device
+  uint32_t first, last;  // tasks of one lane
 };
 
 class Finder {
@@ -44,7 +44,7 @@ class Finder {
     if (place == nullptr || (plan_.graph->is_constant(storage) && place->pool == kNone)) return;
     if (place->pool != kNone && plan_.pools[place->pool].kind == PoolKind::ports) return;
     const Area area = place->pool == kNone ? Area{kNone, storage} : Area{place->pool, place->chunk};
-    std::vector<Use>& uses = uses_[area][plan_.tasks[task].device];
+    std::vector<Use>& uses = uses_[area][plan_.tasks[task].lane];
     const uint64_t end = access.next == kNone
                              ? place->offset + std::max<uint64_t>(plan_.graph->storage(storage).bytes, 1)
                              : plan_.residence(access.next, access.device)->offset;
@@ -55,7 +55,7 @@ class Finder {
       uses.push_back(fresh);
   }
 
-  // The first task of one device that touches what another has touched waits for the last one that did.
+  // The first task of one lane that touches what another has touched waits for the last one that did.
   void connect(const std::vector<Use>& earlier, const std::vector<Use>& later) {
     uint32_t last = 0, first = kNone;
     std::vector<std::pair<uint64_t, uint64_t>> ranges;
@@ -91,7 +91,7 @@ class Finder {
   }
 
   Plan& plan_;
-  std::map<Area, std::map<uint32_t, std::vector<Use>>> uses_;  // by area, device
+  std::map<Area, std::map<uint32_t, std::vector<Use>>> uses_;  // by area, lane
   std::vector<std::pair<uint32_t, uint32_t>> waits_;           // (task, task of the run before)
 };
 

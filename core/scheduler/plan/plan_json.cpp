@@ -86,6 +86,7 @@ Json tasks_json(const Plan& plan) {
         {{"kind", Json::text(task.is_copy ? "copy" : "split")},
          {"index", whole(task.index)},
          {"device", device_name(plan, task.device)},
+         {"beside", Json::boolean(task.lane != task.device)},
          {"waits", list_of(std::span(plan.waits).subspan(task.first_wait, task.wait_count))},
          {"carried_waits", list_of(std::span(plan.carried_waits).subspan(task.first_carried, task.carried_count))}}));
   return list;

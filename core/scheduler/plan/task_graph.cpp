@@ -18,10 +18,14 @@ class Builder {
         cut_(cut),
         task_count_(static_cast<uint32_t>(cut.splits.size() + cut.copies.size())),
         device_count_(input.capability.device_count()),
-        ordered_(uint64_t{task_count_} * device_count_ > kMostClockEntries),
+        lane_count_(count_lanes(input.capability)),
+        ordered_(uint64_t{task_count_} * lane_count_ > kMostClockEntries),
+        capability_(input.capability),
         accesses_(cut.instances.size()),
-        last_task_(device_count_, kNone) {
-    result_.clocks = TaskClocks(ordered_ ? 0 : task_count_, device_count_);
+        last_task_(lane_count_, kNone),
+        split_before_(device_count_, kNone) {
+    result_.lane_count = lane_count_;
+    result_.clocks = TaskClocks(ordered_ ? 0 : task_count_, lane_count_);
   }
 
   TaskGraph build() {
@@ -30,6 +34,7 @@ class Builder {
     for (uint32_t split = 0; split < cut_.splits.size(); ++split) {
       for (; copy < cut_.copies.size() && cut_.copies[copy].split == split && !cut_.copies[copy].write_back; ++copy)
         if (!cut_.copies[copy].joined) add_task(true, copy, cut_.copies[copy].to);
+      split_before_[cut_.splits[split].device] = last_task_[cut_.splits[split].device];
       add_task(false, split, cut_.splits[split].device);
       for (; copy < cut_.copies.size() && cut_.copies[copy].split == split; ++copy)
         add_task(true, copy, cut_.copies[copy].to);
@@ -50,20 +55,30 @@ class Builder {
     uint32_t next;
   };
 
+  static uint32_t count_lanes(const Capability& capability) {
+    const uint32_t devices = capability.device_count();
+    for (uint32_t device = 0; device < devices; ++device)
+      if (capability.copies_beside(device)) return 2 * devices;
+    return devices;
+  }
+
   void begin_task(bool is_copy, uint32_t index, uint32_t device) {
     task_ = static_cast<uint32_t>(result_.tasks.size());
-    const uint32_t before = last_task_[device];
+    const uint32_t lane = is_copy && capability_.copies_beside(device) ? device + device_count_ : device;
+    const uint32_t before = last_task_[lane];
     const uint32_t rank = before == kNone ? 0 : result_.tasks[before].rank + 1;
     const auto waits = static_cast<uint32_t>(result_.waits.size());
-    result_.tasks.push_back({is_copy, index, device, rank, waits, 0, 0, 0});
-    last_task_[device] = task_;
+    result_.tasks.push_back({is_copy, index, device, lane, rank, waits, 0, 0, 0});
+    last_task_[lane] = task_;
     if (ordered_) {
-      if (task_ != 0 && result_.tasks[task_ - 1].device != device) add_wait(task_ - 1);
+      if (task_ != 0 && result_.tasks[task_ - 1].lane != lane) add_wait(task_ - 1);
       return;
     }
     if (before != kNone)
-      for (uint32_t d = 0; d < device_count_; ++d) result_.clocks.done(task_, d) = result_.clocks.done(before, d);
-    result_.clocks.done(task_, device) = rank + 1;
+      for (uint32_t l = 0; l < lane_count_; ++l) result_.clocks.done(task_, l) = result_.clocks.done(before, l);
+    result_.clocks.done(task_, lane) = rank + 1;
+    // The device's last split may still be running, but not the one before.
+    if (lane != device) after(split_before_[device]);
   }
 
   void add_wait(uint32_t task) {
@@ -74,13 +89,13 @@ class Builder {
   void after(uint32_t task) {
     if (ordered_ || task == kNone) return;
     const Task& other = result_.tasks[task];
-    if (result_.clocks.done(task_, other.device) > other.rank) return;
-    for (uint32_t d = 0; d < device_count_; ++d)
-      result_.clocks.done(task_, d) = std::max(result_.clocks.done(task_, d), result_.clocks.done(task, d));
-    // A wait for an earlier task of the same device is in this one.
+    if (result_.clocks.done(task_, other.lane) > other.rank) return;
+    for (uint32_t l = 0; l < lane_count_; ++l)
+      result_.clocks.done(task_, l) = std::max(result_.clocks.done(task_, l), result_.clocks.done(task, l));
+    // A wait for an earlier task of the same lane is in this one.
     const uint32_t first = result_.tasks[task_].first_wait;
     for (uint32_t i = first; i < result_.waits.size(); ++i)
-      if (result_.tasks[result_.waits[i]].device == other.device) {
+      if (result_.tasks[result_.waits[i]].lane == other.lane) {
         result_.waits[i] = task;
         return;
       }
@@ -91,9 +106,9 @@ class Builder {
     Accesses& accesses = accesses_[instance];
     after(accesses.writer);
     if (accesses.first_reader != kNone && readers_[accesses.first_reader].task == task_) return;
-    // One entry for each device is enough: its later tasks come after its earlier ones.
+    // One entry for each lane is enough: its later tasks come after its earlier ones.
     for (uint32_t r = accesses.first_reader; r != kNone; r = readers_[r].next)
-      if (result_.tasks[readers_[r].task].device == result_.tasks[task_].device) {
+      if (result_.tasks[readers_[r].task].lane == result_.tasks[task_].lane) {
         readers_[r].task = task_;
         return;
       }
@@ -123,7 +138,7 @@ class Builder {
   bool is_sequential() const {
     for (uint32_t task = 1; task < result_.tasks.size(); ++task) {
       const Task& before = result_.tasks[task - 1];
-      if (before.device != result_.tasks[task].device && result_.clocks.done(task, before.device) <= before.rank)
+      if (before.lane != result_.tasks[task].lane && result_.clocks.done(task, before.lane) <= before.rank)
         return false;
     }
     return true;
@@ -132,12 +147,14 @@ class Builder {
   const Graph& graph_;
   const std::span<const NodeId> order_;
   const SplitResult& cut_;
-  const uint32_t task_count_, device_count_;
-  const bool ordered_;              // too many tasks for clocks: each waits for the one before
+  const uint32_t task_count_, device_count_, lane_count_;
+  const bool ordered_;  // too many tasks for clocks: each waits for the one before
+  const Capability& capability_;
   std::vector<Accesses> accesses_;  // by instance
   std::vector<Reader> readers_;
-  std::vector<uint32_t> last_task_;  // by device
-  uint32_t task_ = 0;                // the one being made
+  std::vector<uint32_t> last_task_;     // by lane
+  std::vector<uint32_t> split_before_;  // by device: the task of its last split but one
+  uint32_t task_ = 0;                   // the one being made
   TaskGraph result_;
 };
 

@@ -80,13 +80,15 @@ struct Split {
 };
 
 // One step of a run: a split, or a copy with those that are joined to it, which its target's device does. Tasks of one
-// device run one after another.
+// lane run one after another. A device has a lane, and if it works in the background one more for copies to it, which
+// go on beside its splits.
 struct Task {
   bool is_copy;
   uint32_t index;                         // into Plan::copies or Plan::splits
-  uint32_t device;                        // whose lane runs it
-  uint32_t rank;                          // its number among the tasks of that device
-  uint32_t first_wait, wait_count;        // Plan::waits: tasks of other devices that must be done before
+  uint32_t device;                        // that does it
+  uint32_t lane;                          // the device's number; that plus the number of devices: its lane for copies
+  uint32_t rank;                          // its number among the tasks of that lane
+  uint32_t first_wait, wait_count;        // Plan::waits: tasks of other lanes that must be done before
   uint32_t first_carried, carried_count;  // Plan::carried_waits: the same, of the run before
 };
 

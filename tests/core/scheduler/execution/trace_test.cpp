@@ -26,12 +26,12 @@ using testing::trace_faults;
 void add_runs(Trace& trace, const Plan& plan, uint64_t runs) {
   uint64_t start = 1'000'000'007;
   for (uint64_t run = 1; run <= runs; ++run) {
-    std::vector<uint64_t> ends(plan.tasks.size()), lanes(plan.device_names.size(), start);
+    std::vector<uint64_t> ends(plan.tasks.size()), lanes(2 * plan.device_names.size(), start);
     for (uint32_t i = 0; i < plan.tasks.size(); ++i) {
       const Task& task = plan.tasks[i];
-      uint64_t begin = lanes[task.device];
+      uint64_t begin = lanes[task.lane];
       for (uint32_t w = 0; w < task.wait_count; ++w) begin = std::max(begin, ends[plan.waits[task.first_wait + w]]);
-      ends[i] = lanes[task.device] = begin + 10 + i % 7 * 1000;
+      ends[i] = lanes[task.lane] = begin + 10 + i % 7 * 1000;
       trace.add({run, i, begin, ends[i]});
     }
     start = *std::ranges::max_element(lanes);

@@ -29,7 +29,7 @@ std::vector<std::vector<bool>> predecessors(const Plan& plan) {
         if (before[other][i]) before[task][i] = true;
     };
     for (uint32_t other = 0; other < task; ++other)
-      if (plan.tasks[other].device == plan.tasks[task].device) add(other);
+      if (plan.tasks[other].lane == plan.tasks[task].lane) add(other);
     for (uint32_t i = 0; i < plan.tasks[task].wait_count; ++i) add(plan.waits[plan.tasks[task].first_wait + i]);
   }
   return before;

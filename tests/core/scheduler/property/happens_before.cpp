@@ -49,34 +49,34 @@ class Checker {
   // Tasks of all runs are numbered through.
   const Task& task_of(uint32_t number) const { return plan_.tasks[number % task_count_]; }
 
-  // By task and device: the number of that device's tasks that are done before the task begins.
+  // By task and lane: the number of that lane's tasks that are done before the task begins.
   std::string order_tasks() {
-    const size_t devices = plan_.device_names.size();
-    std::vector<std::vector<uint32_t>> of_device(devices);
+    const size_t lanes = 2 * plan_.device_names.size();
+    std::vector<std::vector<uint32_t>> of_lane(lanes);
     for (uint32_t number = 0; number < runs_ * task_count_; ++number) {
       const Task& task = task_of(number);
       const uint32_t first = number - number % task_count_;  // of its run
-      std::vector<uint32_t>& done = done_.emplace_back(devices, 0);
-      if (first == 0 && task.rank != of_device[task.device].size()) return cat("task ", number, " has a wrong rank");
-      if (!of_device[task.device].empty()) join(done, of_device[task.device].back());
+      std::vector<uint32_t>& done = done_.emplace_back(lanes, 0);
+      if (first == 0 && task.rank != of_lane[task.lane].size()) return cat("task ", number, " has a wrong rank");
+      if (!of_lane[task.lane].empty()) join(done, of_lane[task.lane].back());
       for (uint32_t i = task.first_wait; i < task.first_wait + task.wait_count; ++i) {
         if (first + plan_.waits[i] >= number) return cat("task ", number, " waits for a later one");
         join(done, first + plan_.waits[i]);
       }
       for (uint32_t i = task.first_carried; first != 0 && i < task.first_carried + task.carried_count; ++i)
         join(done, first - task_count_ + plan_.carried_waits[i]);
-      rank_.push_back(static_cast<uint32_t>(of_device[task.device].size()));
-      of_device[task.device].push_back(number);
+      rank_.push_back(static_cast<uint32_t>(of_lane[task.lane].size()));
+      of_lane[task.lane].push_back(number);
     }
     return "";
   }
 
   void join(std::vector<uint32_t>& done, uint32_t other) const {
-    for (size_t device = 0; device < done.size(); ++device) done[device] = std::max(done[device], done_[other][device]);
-    done[task_of(other).device] = std::max(done[task_of(other).device], rank_[other] + 1);
+    for (size_t lane = 0; lane < done.size(); ++lane) done[lane] = std::max(done[lane], done_[other][lane]);
+    done[task_of(other).lane] = std::max(done[task_of(other).lane], rank_[other] + 1);
   }
 
-  bool before(uint32_t a, uint32_t b) const { return done_[b][task_of(a).device] > rank_[a]; }
+  bool before(uint32_t a, uint32_t b) const { return done_[b][task_of(a).lane] > rank_[a]; }
   bool ordered(uint32_t a, uint32_t b) const { return a == b || before(a, b) || before(b, a); }
 
   void add(uint32_t task, StorageId storage, uint32_t device, ByteRange bytes, bool write) {
@@ -115,7 +115,7 @@ class Checker {
   const Graph& graph_;
   const uint32_t task_count_, runs_;
   std::vector<std::vector<uint32_t>> done_;
-  std::vector<uint32_t> rank_;  // among the tasks of its device in all runs
+  std::vector<uint32_t> rank_;  // among the tasks of its lane in all runs
   std::vector<Access> accesses_;
 };
 

@@ -279,6 +279,8 @@ class Checker {
       done += task.is_copy ? plan_.transfer(task).size() : 1;
       const uint32_t device = task.is_copy ? plan_.copies[task.index].to : plan_.splits[task.index].device;
       if (device != task.device) return cat("1: a task is on device ", task.device, ", not ", device);
+      const bool beside = task.is_copy && devices_[device]->has(BP_CAP_ASYNC | BP_CAP_EVENTS);
+      if (task.lane != device + beside * devices_.size()) return cat("1: a task is in lane ", task.lane);
     }
     return done == splits.size() + copies.size() ? "" : "1: the tasks lack splits or copies";
   }
