@@ -1,6 +1,7 @@
 #include "scheduler/memory/fit_orders.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <tuple>
 
 namespace backplane {
@@ -35,6 +36,9 @@ std::vector<Ranked> rank(const LiveBytes& live, FitOrder order) {
       case FitOrder::size:
         ranked[i] = {blocks[i].bytes, blocks[i].length(), i};
         break;
+      case FitOrder::size_class:
+        ranked[i] = {static_cast<uint64_t>(std::bit_width(blocks[i].bytes)), blocks[i].length(), i};
+        break;
       case FitOrder::length:
         ranked[i] = {blocks[i].length(), blocks[i].bytes, i};
         break;
@@ -46,7 +50,7 @@ std::vector<Ranked> rank(const LiveBytes& live, FitOrder order) {
 }  // namespace
 
 std::string_view fit_order_name(FitOrder order) {
-  constexpr std::string_view kNames[] = {"contention", "area", "size", "length"};
+  constexpr std::string_view kNames[] = {"contention", "area", "size", "size class", "length"};
   return kNames[static_cast<size_t>(order)];
 }
 

@@ -15,10 +15,12 @@ enum class FitOrder {
   contention,  // the most bytes alive at once in the block's life, then bytes
   area,        // bytes times sections
   size,        // bytes
+  size_class,  // bytes up to powers of two, then sections
   length,      // sections, then bytes
 };
 
-inline constexpr std::array kFitOrders = {FitOrder::contention, FitOrder::area, FitOrder::size, FitOrder::length};
+inline constexpr std::array kFitOrders = {FitOrder::contention, FitOrder::area, FitOrder::size, FitOrder::size_class,
+                                          FitOrder::length};
 
 std::string_view fit_order_name(FitOrder order);
 

@@ -8,8 +8,8 @@ namespace {
 
 // A rank in the order has this many units of priority.
 constexpr int64_t kUnit = 1000;
-// A block that ends above the target goes ahead by a fiftieth of all blocks, and by up to a third the higher it ends.
-constexpr uint64_t kLeastBlame = 20;
+// A block that ends above the target goes ahead by a fifth of all blocks, and by up to half the higher it ends.
+constexpr uint64_t kLeastBlame = 220;
 constexpr uint64_t kMostBlame = 300;
 // Rounds without a better peak after which no better one is expected.
 constexpr uint32_t kPatience = 64;
