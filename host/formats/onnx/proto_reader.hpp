@@ -10,7 +10,7 @@
 
 namespace backplane::onnx_import {
 
-inline constexpr int64_t kOldestOpset = 7;
+inline constexpr int64_t kOldestOpset = 1;
 inline constexpr int64_t kNewestOpset = 22;
 
 // Reads a model; tensors keep what they share alive. `name` is for messages; external data is looked up in `folder`

@@ -125,8 +125,8 @@ Status eye_like(NodeContext& c) {
 
 std::span<const Lowering> constant_lowerings() {
   static constexpr Lowering kRows[] = {
-      {"Constant", 7, 0, constant}, {"ConstantOfShape", 9, 1, constant_of_shape},
-      {"Shape", 7, 1, shape},       {"Size", 7, 1, size},
+      {"Constant", 1, 0, constant}, {"ConstantOfShape", 9, 1, constant_of_shape},
+      {"Shape", 1, 1, shape},       {"Size", 1, 1, size},
       {"Range", 11, 3, range},      {"NonZero", 9, 1, non_zero},
       {"EyeLike", 9, 1, eye_like},
   };

@@ -76,8 +76,8 @@ Status conv_transpose(NodeContext& c) {
 
 std::span<const Lowering> conv_lowerings() {
   static constexpr Lowering kRows[] = {
-      {"Conv", 7, 2, conv},
-      {"ConvTranspose", 7, 2, conv_transpose},
+      {"Conv", 1, 2, conv},
+      {"ConvTranspose", 1, 2, conv_transpose},
   };
   return kRows;
 }

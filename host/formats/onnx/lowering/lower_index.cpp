@@ -193,11 +193,11 @@ Status trilu(NodeContext& c) {
 
 std::span<const Lowering> index_lowerings() {
   static constexpr Lowering kRows[] = {
-      {"Slice", 7, 1, slice_by_attributes, Op::kCOPY, 9},
+      {"Slice", 1, 1, slice_by_attributes, Op::kCOPY, 9},
       {"Slice", 10, 3, slice},
-      {"Pad", 7, 1, pad_by_attributes, Op::kPAD, 10},
+      {"Pad", 2, 1, pad_by_attributes, Op::kPAD, 10},
       {"Pad", 11, 2, pad},
-      {"Gather", 7, 2, gather},
+      {"Gather", 1, 2, gather},
       {"OneHot", 9, 3, one_hot},
       {"Trilu", 14, 1, trilu},
   };

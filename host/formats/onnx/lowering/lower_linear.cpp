@@ -27,8 +27,8 @@ Status gemm(NodeContext& c) {
 
 std::span<const Lowering> linear_lowerings() {
   static constexpr Lowering kRows[] = {
-      {"MatMul", 7, 2, matmul},
-      {"Gemm", 7, 2, gemm},
+      {"MatMul", 1, 2, matmul},
+      {"Gemm", 1, 2, gemm},
   };
   return kRows;
 }

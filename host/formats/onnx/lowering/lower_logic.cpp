@@ -42,11 +42,11 @@ std::span<const Lowering> logic_lowerings() {
       {"And", 7, 2, same_op, Op::kAND},
       {"Or", 7, 2, same_op, Op::kOR},
       {"Xor", 7, 2, same_op, Op::kXOR},
-      {"Not", 7, 1, same_op, Op::kNOT},
+      {"Not", 1, 1, same_op, Op::kNOT},
       {"Where", 9, 3, same_op, Op::kWHERE},
       {"IsNaN", 9, 1, same_op, Op::kIS_NAN},
       {"IsInf", 10, 1, is_inf},
-      {"Cast", 7, 1, cast},
+      {"Cast", 6, 1, cast},
       {"CastLike", 15, 2, cast_like},
   };
   return kRows;

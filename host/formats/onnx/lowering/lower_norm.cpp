@@ -142,16 +142,16 @@ Status lrn(NodeContext& c) {
 std::span<const Lowering> norm_lowerings() {
   static constexpr Lowering kRows[] = {
       {"BatchNormalization", 7, 5, batch_norm},
-      {"InstanceNormalization", 7, 3, instance_norm},
+      {"InstanceNormalization", 1, 3, instance_norm},
       {"GroupNormalization", 18, 3, group_norm},
       {"LayerNormalization", 17, 2, layer_norm},
-      {"LpNormalization", 7, 1, lp_norm},
-      {"LRN", 7, 1, lrn},
-      {"Softmax", 7, 1, softmax_of_matrix, Op::kSOFTMAX, 12},
+      {"LpNormalization", 1, 1, lp_norm},
+      {"LRN", 1, 1, lrn},
+      {"Softmax", 1, 1, softmax_of_matrix, Op::kSOFTMAX, 12},
       {"Softmax", 13, 1, softmax, Op::kSOFTMAX},
-      {"LogSoftmax", 7, 1, softmax_of_matrix, Op::kLOG_SOFTMAX, 12},
+      {"LogSoftmax", 1, 1, softmax_of_matrix, Op::kLOG_SOFTMAX, 12},
       {"LogSoftmax", 13, 1, softmax, Op::kLOG_SOFTMAX},
-      {"Hardmax", 7, 1, softmax_of_matrix, Op::kHARDMAX, 12},
+      {"Hardmax", 1, 1, softmax_of_matrix, Op::kHARDMAX, 12},
       {"Hardmax", 13, 1, softmax, Op::kHARDMAX},
   };
   return kRows;

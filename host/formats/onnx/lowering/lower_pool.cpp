@@ -47,10 +47,10 @@ Status global_lp_pool(NodeContext& c) {
 
 std::span<const Lowering> pool_lowerings() {
   static constexpr Lowering kRows[] = {
-      {"MaxPool", 7, 1, max_pool},
-      {"AveragePool", 7, 1, average_pool},
-      {"GlobalAveragePool", 7, 1, global_pool, Op::kREDUCE_MEAN},
-      {"GlobalMaxPool", 7, 1, global_pool, Op::kREDUCE_MAX},
+      {"MaxPool", 1, 1, max_pool},
+      {"AveragePool", 1, 1, average_pool},
+      {"GlobalAveragePool", 1, 1, global_pool, Op::kREDUCE_MEAN},
+      {"GlobalMaxPool", 1, 1, global_pool, Op::kREDUCE_MAX},
       {"GlobalLpPool", 7, 1, global_lp_pool},
   };
   return kRows;

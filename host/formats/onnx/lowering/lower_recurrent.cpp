@@ -56,9 +56,9 @@ Status recurrent(NodeContext& c) {
 
 std::span<const Lowering> recurrent_lowerings() {
   static constexpr Lowering kRows[] = {
-      {"LSTM", 7, 3, recurrent, Op::kLSTM},
-      {"GRU", 7, 3, recurrent, Op::kGRU},
-      {"RNN", 7, 3, recurrent, Op::kRNN},
+      {"LSTM", 1, 3, recurrent, Op::kLSTM},
+      {"GRU", 1, 3, recurrent, Op::kGRU},
+      {"RNN", 1, 3, recurrent, Op::kRNN},
   };
   return kRows;
 }

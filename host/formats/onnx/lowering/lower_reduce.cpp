@@ -39,12 +39,12 @@ Status arg_extreme(NodeContext& c) {
 
 std::span<const Lowering> reduce_lowerings() {
   static constexpr Lowering kRows[] = {
-      {"ReduceSum", 7, 1, reduce_sum, Op::kREDUCE_SUM},    {"ReduceMean", 7, 1, reduce, Op::kREDUCE_MEAN},
-      {"ReduceMax", 7, 1, reduce, Op::kREDUCE_MAX},        {"ReduceMin", 7, 1, reduce, Op::kREDUCE_MIN},
-      {"ReduceProd", 7, 1, reduce, Op::kREDUCE_PROD},      {"ReduceL1", 7, 1, reduce, Op::kREDUCE_L1},
-      {"ReduceL2", 7, 1, reduce, Op::kREDUCE_L2},          {"ReduceSumSquare", 7, 1, reduce, Op::kREDUCE_SUM_SQUARE},
-      {"ReduceLogSum", 7, 1, reduce, Op::kREDUCE_LOG_SUM}, {"ReduceLogSumExp", 7, 1, reduce, Op::kREDUCE_LOG_SUM_EXP},
-      {"ArgMax", 7, 1, arg_extreme, Op::kARG_MAX},         {"ArgMin", 7, 1, arg_extreme, Op::kARG_MIN},
+      {"ReduceSum", 1, 1, reduce_sum, Op::kREDUCE_SUM},    {"ReduceMean", 1, 1, reduce, Op::kREDUCE_MEAN},
+      {"ReduceMax", 1, 1, reduce, Op::kREDUCE_MAX},        {"ReduceMin", 1, 1, reduce, Op::kREDUCE_MIN},
+      {"ReduceProd", 1, 1, reduce, Op::kREDUCE_PROD},      {"ReduceL1", 1, 1, reduce, Op::kREDUCE_L1},
+      {"ReduceL2", 1, 1, reduce, Op::kREDUCE_L2},          {"ReduceSumSquare", 1, 1, reduce, Op::kREDUCE_SUM_SQUARE},
+      {"ReduceLogSum", 1, 1, reduce, Op::kREDUCE_LOG_SUM}, {"ReduceLogSumExp", 1, 1, reduce, Op::kREDUCE_LOG_SUM_EXP},
+      {"ArgMax", 1, 1, arg_extreme, Op::kARG_MAX},         {"ArgMin", 1, 1, arg_extreme, Op::kARG_MIN},
   };
   return kRows;
 }

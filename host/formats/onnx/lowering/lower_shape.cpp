@@ -192,17 +192,17 @@ Status space_to_depth(NodeContext& c) {
 
 std::span<const Lowering> shape_lowerings() {
   static constexpr Lowering kRows[] = {
-      {"Reshape", 7, 2, reshape},
-      {"Flatten", 7, 1, flatten},
-      {"Squeeze", 7, 1, squeeze},
-      {"Unsqueeze", 7, 1, unsqueeze},
-      {"Transpose", 7, 1, transpose},
+      {"Reshape", 5, 2, reshape},
+      {"Flatten", 1, 1, flatten},
+      {"Squeeze", 1, 1, squeeze},
+      {"Unsqueeze", 1, 1, unsqueeze},
+      {"Transpose", 1, 1, transpose},
       {"Expand", 8, 2, expand},
-      {"Tile", 7, 2, tile},
-      {"Concat", 7, 1, concat},
-      {"Split", 7, 1, split},
-      {"DepthToSpace", 7, 1, depth_to_space},
-      {"SpaceToDepth", 7, 1, space_to_depth},
+      {"Tile", 6, 2, tile},
+      {"Concat", 4, 1, concat},
+      {"Split", 2, 1, split},
+      {"DepthToSpace", 1, 1, depth_to_space},
+      {"SpaceToDepth", 1, 1, space_to_depth},
   };
   return kRows;
 }

@@ -26,6 +26,7 @@ std::span<const Lowering> constant_lowerings();
 std::span<const Lowering> control_lowerings();
 std::span<const Lowering> conv_lowerings();
 std::span<const Lowering> index_lowerings();
+std::span<const Lowering> legacy_lowerings();
 std::span<const Lowering> linear_lowerings();
 std::span<const Lowering> logic_lowerings();
 std::span<const Lowering> math_lowerings();
