@@ -10,8 +10,8 @@ namespace backplane {
 namespace {
 
 const OpRule* find_rule(Op op) {
-  for (const auto rules :
-       {movement_rules(), elementwise_rules(), reduction_rules(), linear_rules(), nn_rules(), recurrent_rules()}) {
+  for (const auto rules : {movement_rules(), elementwise_rules(), reduction_rules(), index_rules(), linear_rules(),
+                           nn_rules(), recurrent_rules(), quantize_rules()}) {
     for (const OpRule& rule : rules)
       if (rule.op == op) return &rule;
   }

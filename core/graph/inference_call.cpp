@@ -23,26 +23,10 @@ std::string_view set_text(TypeSet set) {
     case TypeSet::kAny:
     case TypeSet::kNumOrBool:
       return "a number type or bool";
-    case TypeSet::kMatmul:
-      return "f32, f64, i32, i64, u32 or u64";
     case TypeSet::kIndex:
       return "i32 or i64";
   }
   return "?";
-}
-
-bool is_matmul_type(DType dtype) {
-  switch (dtype) {
-    case DType::kF32:
-    case DType::kF64:
-    case DType::kI32:
-    case DType::kI64:
-    case DType::kU32:
-    case DType::kU64:
-      return true;
-    default:
-      return false;
-  }
 }
 
 bool is_unsigned(DType dtype) {
@@ -69,8 +53,6 @@ bool in_set(DType dtype, TypeSet set) {
     case TypeSet::kAny:
     case TypeSet::kNumOrBool:
       return number || dtype == DType::kBOOL;
-    case TypeSet::kMatmul:
-      return is_matmul_type(dtype);
     case TypeSet::kIndex:
       return dtype == DType::kI32 || dtype == DType::kI64;
   }

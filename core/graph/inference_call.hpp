@@ -20,7 +20,7 @@ using Specs = std::vector<TensorSpec>;
 using Wide = __int128;
 
 // Sets of element types, as docs/spec/ops.md names them.
-enum class TypeSet { kFloat, kInt, kUnsigned, kNum, kBool, kAny, kMatmul, kNumOrBool, kIndex };
+enum class TypeSet { kFloat, kInt, kUnsigned, kNum, kBool, kAny, kNumOrBool, kIndex };
 
 struct InferenceCall {
   Op op;
@@ -77,9 +77,14 @@ inline constexpr size_t kAnyNumber = SIZE_MAX;
 std::span<const OpRule> movement_rules();
 std::span<const OpRule> elementwise_rules();
 std::span<const OpRule> reduction_rules();
+std::span<const OpRule> index_rules();
 std::span<const OpRule> linear_rules();
 std::span<const OpRule> nn_rules();
 std::span<const OpRule> recurrent_rules();
+std::span<const OpRule> quantize_rules();
+
+// Inputs 0 and 1 are u8 or i8, inputs 2 and 3 their zero points, which broadcast to them.
+Status check_integer_operands(const InferenceCall& call);
 
 // Output 0 like input 0: the commonest rule.
 Result<Specs> infer_same(const InferenceCall& call);

@@ -5,8 +5,7 @@
 namespace backplane {
 namespace {
 
-Result<Specs> infer_matmul(const InferenceCall& call) {
-  BP_TRY(call.want_same_type(1, 0));
+Result<Shape> product_shape(const InferenceCall& call) {
   BP_TRY(call.want_rank(0, 1, INT64_MAX));
   BP_TRY(call.want_rank(1, 1, INT64_MAX));
   Shape a = call.shape(0), b = call.shape(1);
@@ -23,7 +22,19 @@ Result<Specs> infer_matmul(const InferenceCall& call) {
   Shape shape = std::move(batch).value();
   if (!row) shape.push_back(m);
   if (!column) shape.push_back(n);
+  return shape;
+}
+
+Result<Specs> infer_matmul(const InferenceCall& call) {
+  BP_TRY(call.want_same_type(1, 0));
+  BP_TRY_ASSIGN(Shape shape, product_shape(call));
   return Specs{{call.dtype(0), std::move(shape)}};
+}
+
+Result<Specs> infer_matmul_integer(const InferenceCall& call) {
+  BP_TRY(check_integer_operands(call));
+  BP_TRY_ASSIGN(Shape shape, product_shape(call));
+  return Specs{{DType::kI32, std::move(shape)}};
 }
 
 Result<Specs> infer_gemm(const InferenceCall& call) {
@@ -47,8 +58,9 @@ Result<Specs> infer_gemm(const InferenceCall& call) {
 
 std::span<const OpRule> linear_rules() {
   static const std::vector<OpRule> rules = {
-      {Op::kMATMUL, 2, 2, TypeSet::kMatmul, infer_matmul, {}},
-      {Op::kGEMM, 2, 3, TypeSet::kMatmul, infer_gemm, {BP_ATTR_ALPHA, BP_ATTR_BETA}},
+      {Op::kMATMUL, 2, 2, TypeSet::kNum, infer_matmul, {}},
+      {Op::kMATMUL_INTEGER, 2, 4, TypeSet::kInt, infer_matmul_integer, {}},
+      {Op::kGEMM, 2, 3, TypeSet::kNum, infer_gemm, {BP_ATTR_ALPHA, BP_ATTR_BETA}},
   };
   return rules;
 }

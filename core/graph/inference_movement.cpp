@@ -81,9 +81,10 @@ Status check_resize_words(const InferenceCall& call) {
   BP_TRY(call.word(BP_ATTR_MODE, {"nearest", "linear", "cubic"}).status());
   BP_TRY(call.word(BP_ATTR_NEAREST_MODE, {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"}).status());
   BP_TRY(call.flag(BP_ATTR_EXCLUDE_OUTSIDE, false).status());
-  BP_TRY_ASSIGN(const std::string coordinates,
-                call.word(BP_ATTR_COORDINATE_MODE, {"half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel",
-                                                    "tf_crop_and_resize", "half_pixel_symmetric"}));
+  BP_TRY_ASSIGN(
+      const std::string coordinates,
+      call.word(BP_ATTR_COORDINATE_MODE, {"half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel",
+                                          "tf_crop_and_resize", "half_pixel_symmetric", "tf_half_pixel_for_nn"}));
   const int64_t roi = static_cast<int64_t>(call.attrs.f64s(BP_ATTR_ROI).size());
   const bool needed = coordinates == "tf_crop_and_resize";
   if (roi == 2 * call.rank(0) || (roi == 0 && !needed)) return ok_status();

@@ -55,7 +55,7 @@ Status check_conv_operands(const InferenceCall& call, int64_t out_channels) {
   return call.want_shape(2, {out_channels}, "[M]");
 }
 
-Result<Specs> infer_conv(const InferenceCall& call) {
+Result<Shape> conv_shape(const InferenceCall& call) {
   BP_TRY(call.want_rank(0, 3, 5));
   BP_TRY(call.want_rank(1, call.rank(0), call.rank(0)));
   BP_TRY_ASSIGN(const int64_t group, call.integer(BP_ATTR_GROUP, 1, 1));
@@ -64,10 +64,20 @@ Result<Specs> infer_conv(const InferenceCall& call) {
     return call.fail(
         cat("input 1 is [M, C/group, ...] = ", shape_text(w), ", but C is ", call.shape(0)[1], " and group ", group));
   if (w[0] % group != 0) return call.fail(cat("M = ", w[0], " is not a multiple of group ", group));
-  BP_TRY(check_conv_operands(call, w[0]));
   BP_TRY_ASSIGN(const Window window, read_window(call, {w.begin() + 2, w.end()}));
-  BP_TRY_ASSIGN(Shape shape, window_outputs(call, window, w[0], false));
+  return window_outputs(call, window, w[0], false);
+}
+
+Result<Specs> infer_conv(const InferenceCall& call) {
+  BP_TRY_ASSIGN(Shape shape, conv_shape(call));
+  BP_TRY(check_conv_operands(call, call.shape(1)[0]));
   return Specs{{call.dtype(0), std::move(shape)}};
+}
+
+Result<Specs> infer_conv_integer(const InferenceCall& call) {
+  BP_TRY(check_integer_operands(call));
+  BP_TRY_ASSIGN(Shape shape, conv_shape(call));
+  return Specs{{DType::kI32, std::move(shape)}};
 }
 
 Result<Specs> infer_conv_transpose(const InferenceCall& call) {
@@ -157,6 +167,12 @@ Result<Specs> infer_softmax(const InferenceCall& call) {
 std::span<const OpRule> nn_rules() {
   static const std::vector<OpRule> rules = {
       {Op::kCONV, 2, 3, TypeSet::kFloat, infer_conv, {BP_ATTR_STRIDES, BP_ATTR_DILATIONS, BP_ATTR_PADS, BP_ATTR_GROUP}},
+      {Op::kCONV_INTEGER,
+       2,
+       4,
+       TypeSet::kInt,
+       infer_conv_integer,
+       {BP_ATTR_STRIDES, BP_ATTR_DILATIONS, BP_ATTR_PADS, BP_ATTR_GROUP}},
       {Op::kCONV_TRANSPOSE,
        2,
        3,

@@ -34,14 +34,20 @@ using Outputs = Result<std::vector<HostTensor>>;
 
 Outputs movement(const Call& call);
 Outputs resize(const Call& call);
+Outputs indexing(const Call& call);  // gather_elements, gather_nd, scatter_elements, scatter_nd
 Outputs unary(const Call& call);
 Outputs binary(const Call& call);
 Outputs reduction(const Call& call);
+Outputs ordering(const Call& call);  // cum_sum, top_k
 Outputs linear(const Call& call);
 Outputs convolution(const Call& call);
 Outputs pooling(const Call& call);
 Outputs normalization(const Call& call);
 Outputs recurrent(const Call& call);
+Outputs quantization(const Call& call);
+
+// The integers of operand 0 or 1 of a quantised product, less those of its zero point at `operand` + 2.
+std::vector<int64_t> without_zero_point(const Call& call, size_t operand);
 
 // "matmul: the reference evaluator has no definition of this op".
 Status no_definition(Op op);

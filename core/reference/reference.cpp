@@ -23,12 +23,15 @@ Outputs compute(const Call& call) {
       return reduction(call);
     case 0x05:
       return linear(call);
+    case 0x07:
+      return quantization(call);
     default:
       break;
   }
   switch (call.op) {
     case Op::kCONV:
     case Op::kCONV_TRANSPOSE:
+    case Op::kCONV_INTEGER:
       return convolution(call);
     case Op::kMAX_POOL:
     case Op::kAVERAGE_POOL:

@@ -1,4 +1,4 @@
-// conv and conv_transpose.
+// conv, conv_transpose and conv_integer.
 #include "call.hpp"
 #include "values.hpp"
 #include "window.hpp"
@@ -6,7 +6,13 @@
 namespace backplane::reference {
 namespace {
 
-// The numbers both ops share. For conv, `in` channels of one group make `out` channels of one group.
+std::vector<double> operand(const Call& call, size_t at) {
+  if (call.op != Op::kCONV_INTEGER) return load<double>(call.input(at));
+  const std::vector<int64_t> integers = without_zero_point(call, at);
+  return {integers.begin(), integers.end()};
+}
+
+// The numbers the ops share. For conv, `in` channels of one group make `out` channels of one group.
 struct Problem {
   Window window;
   Extents x_extents, y_extents;
@@ -21,10 +27,10 @@ struct Problem {
         groups(call.attrs.i64(BP_ATTR_GROUP, 1)),
         in(call.input(0).shape()[1] / groups),
         out(call.output().shape[1] / groups),
-        x(load<double>(call.input(0))),
-        w(load<double>(call.input(1))),
+        x(operand(call, 0)),
+        w(operand(call, 1)),
         y(static_cast<size_t>(product(call.output().shape))) {
-    if (!call.has(2)) return;
+    if (!call.has(2) || call.op == Op::kCONV_INTEGER) return;
     const std::vector<double> bias = load<double>(call.input(2));
     for (size_t i = 0; i < y.size(); ++i) y[i] = bias[(i / static_cast<size_t>(volume(y_extents))) % bias.size()];
   }
@@ -65,7 +71,8 @@ Outputs convolution(const Call& call) {
           const double* taps = p.w.data() + kernel * volume(p.window.kernel);
           (transposed ? scatter : correlate)(p, p.x_plane(n, from), taps, p.y_plane(n, to));
         }
-  return single(store(call.output(), p.y));
+  if (call.op != Op::kCONV_INTEGER) return single(store(call.output(), p.y));
+  return single(store(call.output(), std::vector<int64_t>(p.y.begin(), p.y.end())));  // wraps
 }
 
 }  // namespace backplane::reference

@@ -1,4 +1,4 @@
-// matmul and gemm.
+// matmul, gemm and matmul_integer.
 #include "call.hpp"
 #include "iteration.hpp"
 #include "values.hpp"
@@ -18,7 +18,7 @@ void multiply_add(const V* a, const V* b, V* y, int64_t m_count, int64_t k_count
 }
 
 template <class V>
-Outputs matmul(const Call& call) {
+Outputs product_of(const Call& call, const std::vector<V>& a, const std::vector<V>& b) {
   Shape a_shape = call.input(0).shape();
   Shape b_shape = call.input(1).shape();
   if (a_shape.size() == 1) a_shape.insert(a_shape.begin(), 1);
@@ -31,8 +31,6 @@ Outputs matmul(const Call& call) {
   const size_t batch_rank = std::max(a_batch.size(), b_batch.size());
   const Shape batch(call.output().shape.begin(), call.output().shape.begin() + static_cast<int64_t>(batch_rank));
 
-  const std::vector<V> a = load<V>(call.input(0));
-  const std::vector<V> b = load<V>(call.input(1));
   std::vector<V> y(static_cast<size_t>(product(call.output().shape)));
   V* to = y.data();
   walk(batch, std::array{broadcast_strides(a_batch, batch), broadcast_strides(b_batch, batch)},
@@ -68,9 +66,10 @@ Outputs gemm(const Call& call) {
 }  // namespace
 
 Outputs linear(const Call& call) {
+  if (call.op == Op::kMATMUL_INTEGER) return product_of(call, without_zero_point(call, 0), without_zero_point(call, 1));
   return with_domain(call.input(0).dtype(), [&](auto domain) -> Outputs {
     using V = decltype(domain);
-    if (call.op == Op::kMATMUL) return matmul<V>(call);
+    if (call.op == Op::kMATMUL) return product_of(call, load<V>(call.input(0)), load<V>(call.input(1)));
     if (call.op == Op::kGEMM) return gemm<V>(call);
     return no_definition(call.op);
   });

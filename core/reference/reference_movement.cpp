@@ -146,6 +146,11 @@ Outputs movement(const Call& call) {
       return tile(call);
     case Op::kGATHER:
       return gather(call);
+    case Op::kGATHER_ELEMENTS:
+    case Op::kGATHER_ND:
+    case Op::kSCATTER_ELEMENTS:
+    case Op::kSCATTER_ND:
+      return indexing(call);
     case Op::kREVERSE:
       return reverse(call);
     case Op::kRESIZE:

@@ -29,6 +29,7 @@ double source_coordinate(const Axis& axis, int64_t at, const std::string& mode) 
   const auto last = static_cast<double>(axis.in - 1);
   if (mode == "align_corners") return length == 1 ? 0 : position * last / (length - 1);
   if (mode == "asymmetric") return axis.unscale(position);
+  if (mode == "tf_half_pixel_for_nn") return axis.unscale(position + 0.5);
   if (mode == "pytorch_half_pixel") return axis.out > 1 ? axis.unscale(position + 0.5) - 0.5 : 0;
   if (mode == "tf_crop_and_resize") {
     if (length == 1) return 0.5 * (axis.start + axis.stop) * last;

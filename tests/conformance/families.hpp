@@ -15,6 +15,7 @@ struct OpUnderTest {
 };
 
 std::span<const OpUnderTest> movement_ops();
+std::span<const OpUnderTest> index_ops();
 std::span<const OpUnderTest> unary_ops();
 std::span<const OpUnderTest> binary_ops();
 std::span<const OpUnderTest> reduction_ops();
@@ -22,6 +23,7 @@ std::span<const OpUnderTest> linear_ops();
 std::span<const OpUnderTest> window_ops();
 std::span<const OpUnderTest> norm_ops();
 std::span<const OpUnderTest> recurrent_ops();
+std::span<const OpUnderTest> quantize_ops();
 
 // Type sets; the first is the natural type.
 inline constexpr DType kFloats[] = {DType::kF32, DType::kF64, DType::kF16, DType::kBF16};

@@ -4,8 +4,6 @@
 namespace backplane::testing {
 namespace {
 
-constexpr DType kTypes[] = {DType::kF32, DType::kF64, DType::kI32, DType::kI64, DType::kU32, DType::kU64};
-
 // Mostly small, at times across the edges of any blocking.
 int64_t extent(Random& random) {
   if (random.chance(3)) return 0;
@@ -23,7 +21,7 @@ Tolerance product_tolerance(DType dtype, int64_t k) {
 
 void make_matmul(NodeCase& node) {
   Random& random = node.random;
-  const DType dtype = node.type(kTypes);
+  const DType dtype = node.type(kNums);
   const int64_t m = extent(random), k = extent(random), n = extent(random);
   const Shape batch = random_list(random, static_cast<size_t>(random.between(0, 3)), 1, 3);
   const auto batched = [&](Shape matrix) {
@@ -41,7 +39,7 @@ void make_matmul(NodeCase& node) {
 
 void make_gemm(NodeCase& node) {
   Random& random = node.random;
-  const DType dtype = node.type(kTypes);
+  const DType dtype = node.type(kNums);
   const int64_t m = extent(random), k = extent(random), n = extent(random);
   node.operand(dtype, {m, k}, values_for(node, dtype));
   node.operand(dtype, {k, n}, values_for(node, dtype));

@@ -101,7 +101,7 @@ void make_resize(NodeCase& node) {
   const std::string mode = random.pick<std::string>({"nearest", "linear", "cubic"});
   const std::string coordinates =
       random.pick<std::string>({"half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel", "tf_crop_and_resize",
-                                "half_pixel_symmetric"});
+                                "half_pixel_symmetric", "tf_half_pixel_for_nn"});
   node.attrs.set(BP_ATTR_MODE, mode);
   node.attrs.set(BP_ATTR_COORDINATE_MODE, coordinates);
   if (random.chance(50))

@@ -1,7 +1,7 @@
 // Emitter: a GraphBuilder that folds. An op whose inputs are all constant becomes a constant; so shape arithmetic
 // vanishes while a model is imported, and lowerings are written once.
 //
-// It also knows where every tensor comes from: from constants, from *candidates* (small integer inputs whose value
+// It also knows where every tensor comes from: from constants, from *candidates* (small inputs whose value
 // may be baked in) or from run-time data. Asking for the constant value of a tensor that only candidates stand before
 // records those candidates as needed. Thread safety: one emitter, one thread.
 #pragma once

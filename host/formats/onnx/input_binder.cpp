@@ -77,7 +77,6 @@ Status check_closed(const std::vector<OnnxInput>& inputs) {
 }  // namespace
 
 bool BoundInput::is_candidate() const {
-  if (!is_integer(dtype) && dtype != DType::kBOOL) return false;
   const Result<int64_t> count = element_count(shape);
   return count.ok() && *count <= kMaxBakedElements;
 }

@@ -14,7 +14,7 @@ struct BoundInput {
   DType dtype;
   std::vector<int64_t> shape;
   HostTensor value;  // null if none was given
-  // Whether its value may be baked in: an integer or bool input of few elements.
+                     // Whether its value may be baked in where a shape needs it: an input of few elements.
   bool is_candidate() const;
 };
 

@@ -14,19 +14,36 @@ Prepared prepare_reverse(const NodeView& node);
 Prepared prepare_gather(const NodeView& node);
 Prepared prepare_resize(const NodeView& node);
 
+// gather_elements.cpp, gather_nd.cpp, scatter.cpp
+Prepared prepare_gather_elements(const NodeView& node);
+Prepared prepare_gather_nd(const NodeView& node);
+Prepared prepare_scatter_elements(const NodeView& node);
+Prepared prepare_scatter_nd(const NodeView& node);
+
 // unary.cpp, binary.cpp, where.cpp, clip.cpp
 Prepared prepare_unary(const NodeView& node);
 Prepared prepare_binary(const NodeView& node);
 Prepared prepare_where(const NodeView& node);
 Prepared prepare_clip(const NodeView& node);
 
-// reduce.cpp, arg_reduce.cpp
+// reduce.cpp, arg_reduce.cpp, order.cpp
 Prepared prepare_reduce(const NodeView& node);
 Prepared prepare_arg_reduce(const NodeView& node);
+Prepared prepare_cum_sum(const NodeView& node);
+Prepared prepare_top_k(const NodeView& node);
 
 // matmul.cpp
 Prepared prepare_matmul(const NodeView& node);
 Prepared prepare_gemm(const NodeView& node);
+
+// integer_products.cpp
+Prepared prepare_matmul_integer(const NodeView& node);
+Prepared prepare_conv_integer(const NodeView& node);
+
+// quantize.cpp
+Prepared prepare_quantize(const NodeView& node);
+Prepared prepare_dequantize(const NodeView& node);
+Prepared prepare_dynamic_quantize(const NodeView& node);
 
 // conv.cpp, conv_transpose.cpp, pool.cpp
 Prepared prepare_conv(const NodeView& node);

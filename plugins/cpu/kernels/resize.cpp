@@ -63,6 +63,7 @@ double source_coordinate(const Settings& s, uint32_t axis, int64_t place, int64_
   if (s.coordinates == "asymmetric") return unscale(i);
   if (s.coordinates == "pytorch_half_pixel") return out_extent > 1 ? unscale(i + 0.5) - 0.5 : 0;
   if (s.coordinates == "align_corners") return length != 1 ? i * (in - 1) / (length - 1) : 0;
+  if (s.coordinates == "tf_half_pixel_for_nn") return unscale(i + 0.5);
   if (s.coordinates == "half_pixel_symmetric") return unscale(i + 0.5) - 0.5 + in / 2 * (1 - out / length);
   if (s.coordinates != "tf_crop_and_resize") refuse("coordinate_transformation_mode " + s.coordinates + " is unknown");
   const double start = s.roi[axis], end = s.roi[axis + s.roi.size() / 2];

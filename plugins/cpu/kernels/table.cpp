@@ -1,5 +1,6 @@
 #include "kernels/checks.hpp"
 #include "kernels/families.hpp"
+#include "kernels/staged.hpp"
 #include "kernels/walk.hpp"
 
 namespace backplane_cpu {
@@ -18,6 +19,14 @@ PrepareFn find_movement(uint32_t op) {
       return prepare_tile;
     case BP_OP_GATHER:
       return prepare_gather;
+    case BP_OP_GATHER_ELEMENTS:
+      return prepare_gather_elements;
+    case BP_OP_GATHER_ND:
+      return prepare_gather_nd;
+    case BP_OP_SCATTER_ELEMENTS:
+      return prepare_scatter_elements;
+    case BP_OP_SCATTER_ND:
+      return prepare_scatter_nd;
     case BP_OP_REVERSE:
       return prepare_reverse;
     case BP_OP_RESIZE:
@@ -31,10 +40,14 @@ PrepareFn find_network(uint32_t op) {
   switch (op) {
     case BP_OP_MATMUL:
       return prepare_matmul;
+    case BP_OP_MATMUL_INTEGER:
+      return prepare_matmul_integer;
     case BP_OP_GEMM:
       return prepare_gemm;
     case BP_OP_CONV:
       return prepare_conv;
+    case BP_OP_CONV_INTEGER:
+      return prepare_conv_integer;
     case BP_OP_CONV_TRANSPOSE:
       return prepare_conv_transpose;
     case BP_OP_MAX_POOL:
@@ -55,6 +68,12 @@ PrepareFn find_network(uint32_t op) {
     case BP_OP_GRU:
     case BP_OP_RNN:
       return prepare_recurrent;
+    case BP_OP_QUANTIZE_LINEAR:
+      return prepare_quantize;
+    case BP_OP_DEQUANTIZE_LINEAR:
+      return prepare_dequantize;
+    case BP_OP_DYNAMIC_QUANTIZE_LINEAR:
+      return prepare_dynamic_quantize;
     default:
       return nullptr;
   }
@@ -85,6 +104,9 @@ void check_operands(const NodeView& node) {
   }
 }
 
+// The families of linear algebra and networks are written for few types.
+bool may_widen(uint32_t op) { return op >> 8 == BP_OP_MATMUL >> 8 || op >> 8 == BP_OP_CONV >> 8; }
+
 }  // namespace
 
 PrepareFn find_kernel(uint32_t op) {
@@ -94,6 +116,8 @@ PrepareFn find_kernel(uint32_t op) {
   if (op >= BP_OP_ABS && op <= BP_OP_BITWISE_NOT) return prepare_unary;
   if (op >= BP_OP_REDUCE_SUM && op <= BP_OP_REDUCE_LOG_SUM_EXP) return prepare_reduce;
   if (op == BP_OP_ARG_MAX || op == BP_OP_ARG_MIN) return prepare_arg_reduce;
+  if (op == BP_OP_CUM_SUM) return prepare_cum_sum;
+  if (op == BP_OP_TOP_K) return prepare_top_k;
   const PrepareFn movement = find_movement(op);
   return movement != nullptr ? movement : find_network(op);
 }
@@ -107,7 +131,7 @@ Prepared prepare_kernel(const NodeView& node) {
                             backplane::sdk::op_name(node.op()) + ", wanted 1");
   try {
     check_operands(node);
-    return prepare(node);
+    return may_widen(node.op()) ? prepare_widened(node, prepare) : prepare(node);
   } catch (const backplane::sdk::Error& e) {
     return Prepared::refuse(e.what());
   }

@@ -1,6 +1,7 @@
 // Constants, and ops whose result is known once shapes are.
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "backplane/base/text.hpp"
 #include "lowering/lowering_table.hpp"
@@ -105,6 +106,80 @@ Status non_zero(NodeContext& c) {
                                                           std::span<const int64_t>(flat))));
 }
 
+// Slices along an axis (or all elements) of a known tensor.
+struct Slices {
+  std::vector<double> values;
+  int64_t outer, extent, inner;
+  double at(int64_t slice, int64_t element) const {
+    return values[static_cast<size_t>((element / inner * extent + slice) * inner + element % inner)];
+  }
+  int64_t size() const { return outer * inner; }
+  // As the elements stand: below 0, 0 or above.
+  int compare(int64_t a, int64_t b) const {
+    for (int64_t i = 0; i < size(); ++i)
+      if (at(a, i) != at(b, i)) return at(a, i) < at(b, i) ? -1 : 1;
+    return 0;
+  }
+};
+
+struct Distinct {
+  std::vector<int64_t> first, inverse, counts;  // by distinct slice, by slice, by distinct slice
+};
+
+// Distinct slices in ascending order, or in that of their first appearance.
+Distinct distinct_slices(const Slices& x, bool sorted) {
+  std::vector<int64_t> order(static_cast<size_t>(x.extent));
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return x.compare(a, b) < 0; });
+  std::vector<int64_t> firsts(order.size());  // of each slice, the first that equals it
+  for (size_t at = 0; at < order.size(); ++at) {
+    const bool repeats = at > 0 && x.compare(order[at - 1], order[at]) == 0;
+    firsts[static_cast<size_t>(order[at])] = repeats ? firsts[static_cast<size_t>(order[at - 1])] : order[at];
+  }
+  Distinct made;
+  for (const int64_t slice : order)
+    if (firsts[static_cast<size_t>(slice)] == slice) made.first.push_back(slice);
+  if (!sorted) std::sort(made.first.begin(), made.first.end());
+  made.counts.resize(made.first.size());
+  std::vector<int64_t> numbers(order.size());  // of the distinct slices, at their first appearance
+  for (size_t at = 0; at < made.first.size(); ++at)
+    numbers[static_cast<size_t>(made.first[at])] = static_cast<int64_t>(at);
+  for (const int64_t first : firsts) {
+    made.inverse.push_back(numbers[static_cast<size_t>(first)]);
+    ++made.counts[static_cast<size_t>(made.inverse.back())];
+  }
+  return made;
+}
+
+// Only where the input is known: how many are distinct depends on it.
+Status unique(NodeContext& c) {
+  BP_TRY_ASSIGN(std::vector<double> values, c.in_f64s(0));
+  const DType dtype = c.emit.dtype(c.in(0));
+  if (dtype == DType::kI64 || dtype == DType::kU64) {
+    if (std::any_of(values.begin(), values.end(), [](double value) { return std::fabs(value) >= 0x1p53; }))
+      return unimplemented("its integers are beyond 2^53");
+  }
+  if (std::any_of(values.begin(), values.end(), [](double value) { return std::isnan(value); }))
+    return unimplemented("its input has NaN in it");
+  std::vector<int64_t> shape = c.emit.shape(c.in(0));
+  TensorId x = c.in(0);
+  if (!c.has_attr("axis")) {
+    shape = {static_cast<int64_t>(values.size())};
+    BP_TRY_ASSIGN(x, c.emit.reshape(x, shape));
+  }
+  BP_TRY_ASSIGN(const int64_t axis, NodeContext::axis_of(c.i64("axis", 0), static_cast<int64_t>(shape.size())));
+  const std::span<const int64_t> all(shape);
+  BP_TRY_ASSIGN(const int64_t outer, element_count(all.first(static_cast<size_t>(axis))));
+  BP_TRY_ASSIGN(const int64_t inner, element_count(all.subspan(static_cast<size_t>(axis) + 1)));
+  const Slices slices{std::move(values), outer, shape[static_cast<size_t>(axis)], inner};
+  const Distinct found = distinct_slices(slices, c.i64("sorted", 1) != 0);
+  BP_TRY_ASSIGN(const TensorId first, c.emit.i64s(found.first));
+  BP_TRY(c.set(0, c.emit.op(Op::kGATHER, {x, first}, {{BP_ATTR_AXIS, axis}})));
+  BP_TRY(c.set(1, first));
+  BP_TRY(c.set(2, c.emit.i64s(found.inverse)));
+  return c.set(3, c.emit.i64s(found.counts));
+}
+
 Status eye_like(NodeContext& c) {
   const std::vector<int64_t> extents = c.emit.shape(c.in(0));
   if (extents.size() != 2) return invalid_argument(cat("the input must be a matrix, found ", shape_text(extents)));
@@ -128,7 +203,7 @@ std::span<const Lowering> constant_lowerings() {
       {"Constant", 1, 0, constant}, {"ConstantOfShape", 9, 1, constant_of_shape},
       {"Shape", 1, 1, shape},       {"Size", 1, 1, size},
       {"Range", 11, 3, range},      {"NonZero", 9, 1, non_zero},
-      {"EyeLike", 9, 1, eye_like},
+      {"EyeLike", 9, 1, eye_like},  {"Unique", 11, 1, unique},
   };
   return kRows;
 }

@@ -28,7 +28,10 @@ Status if_else(NodeContext& c) {
 Status dropout(NodeContext& c) {
   if (c.has(2)) {
     BP_TRY_ASSIGN(const std::vector<double> training, c.in_f64s(2));
-    if (training.size() != 1 || training[0] != 0) return unimplemented("it is in training mode");
+    BP_TRY_ASSIGN(const std::vector<double> ratio, c.in_f64s(1));
+    const bool keeps_all = ratio.size() == 1 && ratio[0] == 0;
+    if ((training.size() != 1 || training[0] != 0) && !keeps_all)
+      return unimplemented("it is in training mode, where its output is random");
   }
   BP_TRY(c.set(0, c.in(0)));
   if (!c.wants(1)) return ok_status();

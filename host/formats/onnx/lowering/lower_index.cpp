@@ -142,8 +142,11 @@ Status gather(NodeContext& c) {
 
 // Whether each position along a new axis is the (wrapped) index there, then one of the two values.
 Status one_hot(NodeContext& c) {
-  BP_TRY_ASSIGN(const int64_t depth, c.in_i64(1));
-  if (depth < 1) return invalid_argument(cat("depth must be positive, found ", depth));
+  BP_TRY_ASSIGN(const std::vector<double> depths, c.in_f64s(1));  // of any number type
+  if (depths.size() != 1 || !(depths[0] >= 1 && depths[0] < 0x1p31)) {
+    return invalid_argument("depth must be one positive number");
+  }
+  const auto depth = static_cast<int64_t>(depths[0]);
   Shape shape = c.emit.shape(c.in(0));
   const auto rank = static_cast<int64_t>(shape.size());
   BP_TRY_ASSIGN(const int64_t axis, NodeContext::axis_of(c.i64("axis", -1), rank + 1));

@@ -2,6 +2,7 @@
 #include <numeric>
 
 #include "backplane/base/text.hpp"
+#include "lowering/formula.hpp"
 #include "lowering/lowering_table.hpp"
 
 namespace backplane::onnx_import {
@@ -12,8 +13,30 @@ using Shape = std::vector<int64_t>;
 // ONNX's default as the float that models store.
 double epsilon(NodeContext& c) { return c.f64("epsilon", 1e-5f); }
 
+// The statistics are the batch's own; the running ones become a mixture of theirs and the given ones.
+Status batch_norm_by_batch(NodeContext& c) {
+  const Shape x = c.emit.shape(c.in(0));
+  if (x.size() < 2) return invalid_argument(cat("the input must be [N, C, ...], found ", shape_text(x)));
+  Shape axes{0}, row(x.size(), 1);
+  for (size_t at = 2; at < x.size(); ++at) axes.push_back(static_cast<int64_t>(at));
+  row[1] = x[1];
+  Formula f(c.emit);
+  const TensorId mean = f.reduce(Op::kREDUCE_MEAN, c.in(0), axes, false);
+  const TensorId centred = f.sub(c.in(0), f.reshape(mean, row));
+  const TensorId variance = f.reduce(Op::kREDUCE_MEAN, f.mul(centred, centred), axes, false);
+  const TensorId y = f.op(Op::kBATCH_NORM, {c.in(0), c.in(1), c.in(2), f.cast(mean, c.emit.dtype(c.in(0))), variance},
+                          {{BP_ATTR_EPSILON, epsilon(c)}});
+  const double momentum = c.f64("momentum", 0.9f);
+  const auto running = [&](TensorId given, TensorId found) {
+    return f.result(f.add(f.mul(given, momentum), f.mul(f.cast(found, f.dtype(given)), 1 - momentum)));
+  };
+  BP_TRY(c.set(0, f.result(y)));
+  if (c.wants(1)) BP_TRY(c.set(1, running(c.in(3), mean)));
+  return c.wants(2) ? c.set(2, running(c.in(4), variance)) : ok_status();
+}
+
 Status batch_norm(NodeContext& c) {
-  if (c.i64("training_mode", 0) != 0) return unimplemented("it is in training mode");
+  if (c.i64("training_mode", 0) != 0) return batch_norm_by_batch(c);
   if (c.i64("spatial", 1) != 1) return unimplemented("only spatial = 1 is supported");
   for (size_t at = 1; at < c.outputs().size(); ++at) {
     if (c.wants(at)) return unimplemented("it is in training mode: it has more than one output");
@@ -75,6 +98,18 @@ Status layer_norm(NodeContext& c) {
   }
   return c.set(0, c.emit.op(Op::kLAYER_NORM, {c.in(0), c.in(1), c.in(2)},
                             {{BP_ATTR_AXIS, axis}, {BP_ATTR_EPSILON, epsilon(c)}}));
+}
+
+// (x - mean) / (deviation + 1e-9), as ONNX defines it.
+Status mean_variance_norm(NodeContext& c) {
+  Shape axes = c.i64s("axes");
+  if (!c.has_attr("axes")) axes = {0, 2, 3};
+  BP_TRY_ASSIGN(axes, NodeContext::axes_of(std::move(axes), c.emit.rank(c.in(0))));
+  Formula f(c.emit);
+  const TensorId centred = f.sub(c.in(0), f.reduce(Op::kREDUCE_MEAN, c.in(0), axes, true));
+  const TensorId variance = f.reduce(Op::kREDUCE_MEAN, f.mul(centred, centred), axes, true);
+  const TensorId y = f.div(centred, f.add(f.op(Op::kSQRT, {variance}), 1e-9));
+  return c.set(0, f.result(y));
 }
 
 Status lp_norm(NodeContext& c) {
@@ -146,6 +181,7 @@ std::span<const Lowering> norm_lowerings() {
       {"GroupNormalization", 18, 3, group_norm},
       {"LayerNormalization", 17, 2, layer_norm},
       {"LpNormalization", 1, 1, lp_norm},
+      {"MeanVarianceNormalization", 9, 1, mean_variance_norm},
       {"LRN", 1, 1, lrn},
       {"Softmax", 1, 1, softmax_of_matrix, Op::kSOFTMAX, 12},
       {"Softmax", 13, 1, softmax, Op::kSOFTMAX},

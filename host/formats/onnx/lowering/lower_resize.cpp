@@ -127,9 +127,6 @@ Result<Target> resize_target(NodeContext& c, const Shape& x, const Shape& axes) 
 Status resize(NodeContext& c) {
   if (c.i64("antialias", 0) != 0) return unimplemented("antialias is not supported");
   const std::string coordinates = c.text("coordinate_transformation_mode", "half_pixel");
-  if (coordinates == "tf_half_pixel_for_nn") {
-    return unimplemented("coordinate_transformation_mode tf_half_pixel_for_nn is not supported");
-  }
   const Shape x = c.emit.shape(c.in(0));
   BP_TRY_ASSIGN(const Shape axes, resized_axes(c, x.size()));
   BP_TRY_ASSIGN(const Target target, resize_target(c, x, axes));

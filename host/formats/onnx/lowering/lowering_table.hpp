@@ -25,17 +25,25 @@ struct Lowering {
 std::span<const Lowering> constant_lowerings();
 std::span<const Lowering> control_lowerings();
 std::span<const Lowering> conv_lowerings();
+std::span<const Lowering> det_lowerings();
+std::span<const Lowering> einsum_lowerings();
 std::span<const Lowering> index_lowerings();
 std::span<const Lowering> legacy_lowerings();
 std::span<const Lowering> linear_lowerings();
 std::span<const Lowering> logic_lowerings();
+std::span<const Lowering> loss_lowerings();
 std::span<const Lowering> math_lowerings();
 std::span<const Lowering> norm_lowerings();
 std::span<const Lowering> pool_lowerings();
+std::span<const Lowering> quantize_lowerings();
 std::span<const Lowering> recurrent_lowerings();
 std::span<const Lowering> reduce_lowerings();
 std::span<const Lowering> resize_lowerings();
+std::span<const Lowering> sample_lowerings();
+std::span<const Lowering> select_lowerings();
 std::span<const Lowering> shape_lowerings();
+std::span<const Lowering> signal_lowerings();
+std::span<const Lowering> text_lowerings();
 
 class LoweringTable {
  public:

@@ -1,0 +1,160 @@
+// cum_sum and top_k: work along one axis, a line at a time.
+
+#include <numeric>
+
+#include "kernels/checks.hpp"
+#include "kernels/element_types.hpp"
+#include "kernels/elementwise.hpp"
+#include "kernels/families.hpp"
+
+namespace backplane_cpu {
+namespace {
+
+// The lines of a tensor along an axis.
+struct Lines {
+  Lines(const TensorView& tensor, uint32_t axis) : stride(tensor.strides()[axis]) {
+    std::vector<int64_t> shape(tensor.shape().begin(), tensor.shape().end());
+    std::vector<int64_t> strides(tensor.strides().begin(), tensor.strides().end());
+    shape.erase(shape.begin() + axis);
+    strides.erase(strides.begin() + axis);
+    starts = Walk(shape, strides, element_bytes(tensor.dtype()));
+  }
+  Walk starts;
+  int64_t stride;  // bytes between the elements of a line
+};
+
+template <class T>
+class CumSumKernel final : public Kernel {
+ public:
+  CumSumKernel(const NodeView& node, uint32_t axis)
+      : x_(node.input(0), axis),
+        y_(node.output(0), axis),
+        extent_(node.input(0).shape()[axis]),
+        exclusive_(node.i64(BP_ATTR_EXCLUSIVE, 0) != 0),
+        reverse_(node.i64(BP_ATTR_REVERSE, 0) != 0) {}
+  uint32_t max_workers() const override { return workers_for(x_.starts.count() * extent_); }
+  void run(const RunArgs& args) const noexcept override {
+    const Range range = share(x_.starts.count(), 1, args.worker, args.workers);
+    for (int64_t line = range.begin; line < range.end; ++line) {
+      const std::byte* x = args.inputs[0] + x_.starts.position(line);
+      std::byte* y = args.outputs[0] + y_.starts.position(line);
+      // Floats are summed in double: a line may be long.
+      std::conditional_t<std::is_integral_v<T>, uint64_t, double> sum = 0;
+      for (int64_t i = 0; i < extent_; ++i) {
+        const int64_t at = reverse_ ? extent_ - 1 - i : i;
+        const auto value = static_cast<decltype(sum)>(value_of(load_element<T>(x + at * x_.stride)));
+        if (exclusive_) store_element(y + at * y_.stride, rounded(sum));
+        sum += value;
+        if (!exclusive_) store_element(y + at * y_.stride, rounded(sum));
+      }
+    }
+  }
+
+ private:
+  template <class V>
+  static T rounded(V sum) {
+    if constexpr (kIsHalf<T>) {
+      return element_of<T>(round_to_odd(sum));
+    } else {
+      return static_cast<T>(sum);
+    }
+  }
+
+  Lines x_, y_;
+  int64_t extent_;
+  bool exclusive_, reverse_;
+};
+
+template <class T>
+class TopKKernel final : public Kernel {
+ public:
+  TopKKernel(const NodeView& node, uint32_t axis)
+      : x_(node.input(0), axis),
+        values_(node.has_output(0) ? Lines(node.output(0), axis) : x_),
+        indices_(node.has_output(1) ? Lines(node.output(1), axis) : x_),
+        extent_(node.input(0).shape()[axis]),
+        k_(node.i64(BP_ATTR_K, 0)),
+        largest_(node.i64(BP_ATTR_LARGEST, 1) != 0) {}
+  size_t scratch_bytes(uint32_t workers) const override { return workers * worker_bytes(); }
+  uint32_t max_workers() const override { return workers_for(8 * x_.starts.count() * extent_); }
+  void run(const RunArgs& args) const noexcept override {
+    if (k_ == 0) return;
+    auto* order = reinterpret_cast<int64_t*>(args.scratch + args.worker * worker_bytes());
+    const Range range = share(x_.starts.count(), 1, args.worker, args.workers);
+    for (int64_t line = range.begin; line < range.end; ++line) {
+      const std::byte* x = args.inputs[0] + x_.starts.position(line);
+      sort_line(x, order);
+      for (int64_t i = 0; i < k_; ++i) {
+        if (args.outputs[0] != nullptr)
+          store_element(args.outputs[0] + values_.starts.position(line) + i * values_.stride, element(x, order[i]));
+        if (args.outputs[1] != nullptr)
+          store_element(args.outputs[1] + indices_.starts.position(line) + i * indices_.stride, order[i]);
+      }
+    }
+  }
+
+ private:
+  size_t worker_bytes() const { return (static_cast<size_t>(extent_) * sizeof(int64_t) + 63) / 64 * 64; }
+  T element(const std::byte* line, int64_t at) const { return load_element<T>(line + at * x_.stride); }
+
+  // The first k of the indices, best first; equal elements by index, which makes the order total.
+  void sort_line(const std::byte* x, int64_t* order) const {
+    std::iota(order, order + extent_, int64_t{0});
+    std::partial_sort(order, order + k_, order + extent_, [&](int64_t i, int64_t j) {
+      const auto a = value_of(element(x, i)), b = value_of(element(x, j));
+      const bool a_is_nan = a != a, b_is_nan = b != b;
+      if (a_is_nan != b_is_nan) return a_is_nan;
+      if (a_is_nan || a == b) return i < j;
+      return largest_ ? a > b : a < b;
+    });
+  }
+
+  Lines x_, values_, indices_;
+  int64_t extent_, k_;
+  bool largest_;
+};
+
+// The axis of input 0 that the node works along.
+uint32_t check_order(const NodeView& node, int64_t fallback) {
+  const TensorView x = node.input(0);
+  check_type(x, is_number(x.dtype()), "a number");
+  const int64_t axis = node.i64(BP_ATTR_AXIS, fallback);
+  require(axis >= 0 && axis < x.rank(), "axis must be an axis of input 0");
+  return static_cast<uint32_t>(axis);
+}
+
+}  // namespace
+
+Prepared prepare_cum_sum(const NodeView& node) {
+  check_signature(node, 1, 1, 1, {BP_ATTR_AXIS, BP_ATTR_EXCLUSIVE, BP_ATTR_REVERSE});
+  const uint32_t axis = check_order(node, 0);
+  const TensorView x = node.input(0), y = node.output(0);
+  check_type(y, y.dtype() == x.dtype(), "the type of input 0");
+  check_shape(y, x.shape());
+  return with_number_type(x.dtype(), [&](auto element) -> Prepared {
+    return {std::make_unique<CumSumKernel<decltype(element)>>(node, axis), {}, 0};
+  });
+}
+
+Prepared prepare_top_k(const NodeView& node) {
+  require(node.input_count() == 1 && node.has_input(0) && node.output_count() == 2, "1 input and 2 outputs");
+  require(node.unknown_attr(std::array<uint32_t, 3>{BP_ATTR_AXIS, BP_ATTR_K, BP_ATTR_LARGEST}) == nullptr,
+          "no attributes but axis, k and largest");
+  const TensorView x = node.input(0);
+  const uint32_t axis = check_order(node, static_cast<int64_t>(x.rank()) - 1);
+  std::vector<int64_t> shape(x.shape().begin(), x.shape().end());
+  const int64_t k = node.i64(BP_ATTR_K, -1);
+  require(k >= 0 && k <= shape[axis], "k must be within the axis");
+  shape[axis] = k;
+  for (uint32_t i = 0; i < 2; ++i) {
+    if (!node.has_output(i)) continue;
+    check_shape(node.output(i), shape);
+    check_type(node.output(i), node.output(i).dtype() == (i == 0 ? x.dtype() : uint32_t{BP_TYPE_I64}),
+               i == 0 ? "the type of input 0" : "i64");
+  }
+  return with_number_type(x.dtype(), [&](auto element) -> Prepared {
+    return {std::make_unique<TopKKernel<decltype(element)>>(node, axis), {}, 0};
+  });
+}
+
+}  // namespace backplane_cpu
