@@ -74,7 +74,9 @@ class TopKKernel final : public Kernel {
         indices_(node.has_output(1) ? Lines(node.output(1), axis) : x_),
         extent_(node.input(0).shape()[axis]),
         k_(node.i64(BP_ATTR_K, 0)),
-        largest_(node.i64(BP_ATTR_LARGEST, 1) != 0) {}
+        largest_(node.i64(BP_ATTR_LARGEST, 1) != 0),
+        has_values_(node.has_output(0)),
+        has_indices_(node.has_output(1)) {}
   size_t scratch_bytes(uint32_t workers) const override { return workers * worker_bytes(); }
   uint32_t max_workers() const override { return workers_for(8 * x_.starts.count() * extent_); }
   void run(const RunArgs& args) const noexcept override {
@@ -85,9 +87,9 @@ class TopKKernel final : public Kernel {
       const std::byte* x = args.inputs[0] + x_.starts.position(line);
       sort_line(x, order);
       for (int64_t i = 0; i < k_; ++i) {
-        if (args.outputs[0] != nullptr)
+        if (has_values_)
           store_element(args.outputs[0] + values_.starts.position(line) + i * values_.stride, element(x, order[i]));
-        if (args.outputs[1] != nullptr)
+        if (has_indices_)
           store_element(args.outputs[1] + indices_.starts.position(line) + i * indices_.stride, order[i]);
       }
     }
@@ -111,7 +113,7 @@ class TopKKernel final : public Kernel {
 
   Lines x_, values_, indices_;
   int64_t extent_, k_;
-  bool largest_;
+  bool largest_, has_values_, has_indices_;
 };
 
 // The axis of input 0 that the node works along.
@@ -137,7 +139,7 @@ Prepared prepare_cum_sum(const NodeView& node) {
 }
 
 Prepared prepare_top_k(const NodeView& node) {
-  require(node.input_count() == 1 && node.has_input(0) && node.output_count() == 2, "1 input and 2 outputs");
+  require(node.input_count() == 1 && node.has_input(0) && node.output_count() <= 2, "1 input and up to 2 outputs");
   require(node.unknown_attr(std::array<uint32_t, 3>{BP_ATTR_AXIS, BP_ATTR_K, BP_ATTR_LARGEST}) == nullptr,
           "no attributes but axis, k and largest");
   const TensorView x = node.input(0);

@@ -46,7 +46,9 @@ void dequantize_chunk(const Chunk& chunk) {
 class DynamicQuantizeKernel final : public Kernel {
  public:
   explicit DynamicQuantizeKernel(const NodeView& node)
-      : input_(node.input(0)), output_(node.has_output(0) ? Walk(node.output(0)) : Walk()) {}
+      : input_(node.input(0)),
+        output_(node.has_output(0) ? Walk(node.output(0)) : Walk()),
+        wanted_{node.has_output(0), node.has_output(1), node.has_output(2)} {}
   uint32_t phases() const override { return 2; }
   size_t scratch_bytes(uint32_t workers) const override { return workers * kSlot; }
   uint32_t max_workers() const override { return workers_for(input_.walk().count()); }
@@ -86,10 +88,10 @@ class DynamicQuantizeKernel final : public Kernel {
     float scale = (all.high - all.low) / 255;
     if (scale == 0) scale = 1;
     const int64_t zero_point = quantized(-all.low, scale, 0, 0, 255);
-    if (args.worker == 0 && args.outputs[1] != nullptr) store_element(args.outputs[1], scale);
-    if (args.worker == 0 && args.outputs[2] != nullptr)
+    if (args.worker == 0 && wanted_[1]) store_element(args.outputs[1], scale);
+    if (args.worker == 0 && wanted_[2])
       store_element(args.outputs[2], static_cast<uint8_t>(zero_point));
-    if (args.outputs[0] == nullptr) return;
+    if (!wanted_[0]) return;
     alignas(64) std::byte stage[kChunk * 8];
     uint8_t chunk[kChunk];
     const Range range = part(args);
@@ -103,6 +105,7 @@ class DynamicQuantizeKernel final : public Kernel {
 
   ChunkReader input_;
   Walk output_;
+  std::array<bool, 3> wanted_;
 };
 
 }  // namespace
@@ -136,7 +139,7 @@ Prepared prepare_dequantize(const NodeView& node) {
 }
 
 Prepared prepare_dynamic_quantize(const NodeView& node) {
-  require(node.input_count() == 1 && node.has_input(0) && node.output_count() == 3, "1 input and 3 outputs");
+  require(node.input_count() == 1 && node.has_input(0) && node.output_count() <= 3, "1 input and up to 3 outputs");
   require(node.unknown_attr({}) == nullptr, "no attributes");
   const TensorView x = node.input(0);
   check_type(x, x.dtype() == BP_TYPE_F32, "f32");

@@ -16,7 +16,8 @@ struct Outcome {
 };
 
 // `folder` holds model.onnx and test_data_set_0. Not supported is what the importer or the device declines in words:
-// an op, a type, an opset; so are a few cases whose data is wrong. All else that is not the wanted output is a failure.
+// an op, a type, an opset. All else that is not the wanted output is a failure.
+// With two devices or more, nodes run on all of them in turn.
 Outcome run_case(Runtime& runtime, const std::string& folder);
 
 }  // namespace backplane::testing
