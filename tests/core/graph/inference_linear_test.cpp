@@ -19,7 +19,7 @@ TEST(InferenceLinear, MatmulRefusals) {
   expect_refusal(Op::kMATMUL, {f32({2, 3}), f32({4, 3})}, {}, "3 of input 0 and 4 of input 1");
   expect_refusal(Op::kMATMUL, {f32({}), f32({3})}, {}, "input 0 must have rank at least 1");
   expect_refusal(Op::kMATMUL, {f32({2, 2, 3}), f32({3, 3, 4})}, {}, "batch axes");
-  expect_refusal(Op::kMATMUL, {u8({2, 3}), u8({3, 4})}, {}, "but has u8");
+  expect_refusal(Op::kMATMUL, {boolean({2, 3}), boolean({3, 4})}, {}, "but has bool");
   expect_refusal(Op::kMATMUL, {f32({2, 3}), i32({3, 4})}, {}, "type of input 0");
 }
 
