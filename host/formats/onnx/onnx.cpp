@@ -22,14 +22,14 @@ Result<Model> read_file(const std::string& path) {
   return onnx_import::read_model(map->bytes(), path, std::filesystem::path(path).parent_path().string());
 }
 
-// "sr = 16000", "axes = [1, 2]"
+// "sr = 16000", "scales = [1, 1, 0.5]"
 std::string baked_text(const BoundInput& input) {
-  const AttrList to_i64{{BP_ATTR_TO, static_cast<int64_t>(DType::kI64)}};
-  const auto wide = reference::evaluate(Op::kCAST, std::span(&input.value, 1), to_i64);
+  const AttrList to_f64{{BP_ATTR_TO, static_cast<int64_t>(DType::kF64)}};
+  const auto wide = reference::evaluate(Op::kCAST, std::span(&input.value, 1), to_f64);
   if (!wide.ok()) return input.name;
-  const HostTensor& values = wide->at(0);
-  const std::span<const int64_t> list(values.data<int64_t>(), static_cast<size_t>(values.elements()));
-  return cat(input.name, " = ", input.shape.empty() ? std::to_string(list[0]) : shape_text(list));
+  std::vector<std::string> values;
+  for (int64_t at = 0; at < wide->at(0).elements(); ++at) values.push_back(cat(wide->at(0).data<double>()[at]));
+  return cat(input.name, " = ", input.shape.empty() ? values[0] : cat("[", join(values, ", "), "]"));
 }
 
 // Adds what a pass needed to what is baked in. Errors: an input without a value.

@@ -2,36 +2,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "model_writer.hpp"
+#include "one_node.hpp"
 
 namespace backplane::onnx_import {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::FloatEq;
-using Ints = std::vector<int64_t>;
-
-// One node "op" on x (and constants), with outputs y, y1 ...
-struct Case {
-  int64_t opset;
-  std::string op;
-  std::vector<AttributeDef> attributes;
-  std::vector<std::pair<std::string, HostTensor>> constants;
-  size_t outputs = 1;
-};
-
-std::vector<HostTensor> run_case(const Case& c, const HostTensor& x) {
-  Model model{"", c.opset, "", {}};
-  std::vector<std::string> inputs{"x"}, outputs;
-  for (const auto& [name, value] : c.constants) inputs.push_back(name);
-  for (size_t at = 0; at < c.outputs; ++at) outputs.push_back("y" + std::to_string(at));
-  model.graph = {
-      {make_node(c.op, inputs, outputs, c.attributes)}, c.constants, {make_input("x", x.dtype(), x.shape())}, outputs};
-  std::vector<HostTensor> made = run_model(model, {{"x", x}});
-  made.resize(c.outputs);
-  return made;
-}
-
 TEST(OnnxLowering, SqueezeAxesAreAnAttributeThenAnInput) {
   const HostTensor x = f32s({1, 2, 1}, {1, 2});
   EXPECT_EQ(run_case({11, "Squeeze", {{"axes", Ints{0}}}, {}}, x)[0].shape(), (Ints{2, 1}));

@@ -22,6 +22,7 @@ struct Lowering {
   int64_t until = std::numeric_limits<int64_t>::max();
 };
 
+std::span<const Lowering> box_lowerings();
 std::span<const Lowering> constant_lowerings();
 std::span<const Lowering> control_lowerings();
 std::span<const Lowering> conv_lowerings();

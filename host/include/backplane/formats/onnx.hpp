@@ -1,7 +1,7 @@
 // ONNX models as Graphs.
 //
 // Dynamic dimensions are bound from the given shapes and values; constants and shape arithmetic are folded; If is
-// resolved where its condition is known. Integer inputs of at most 16 elements that reach a condition, a shape or an
+// resolved where its condition is known. Inputs of at most 16 elements that reach a condition, a shape or an
 // index are value-specialised: their values are part of the import, and the result names them.
 // Thread safety: pure functions.
 #pragma once
