@@ -1,7 +1,6 @@
 // Einsum: pairs of operands are multiplied as matrices; axes are lined up by permuting and reshaping.
 #include <algorithm>
 #include <map>
-#include <numeric>
 
 #include "backplane/base/text.hpp"
 #include "lowering/formula.hpp"
@@ -163,6 +162,8 @@ class Einsum {
   Operand joined(const Operand& x, size_t first, size_t second) {
     const Shape shape = f_.shape(x.tensor);
     const int64_t extent = shape[first];
+    int64_t square_extent = 0;
+    if (__builtin_mul_overflow(extent, extent, &square_extent)) square_extent = -1;  // which reshape refuses
     Operand made;
     Shape order, flat;
     for (size_t at = 0; at < shape.size(); ++at) {
@@ -172,7 +173,7 @@ class Einsum {
       made.labels += x.labels[at];
     }
     order.insert(order.end(), {static_cast<int64_t>(first), static_cast<int64_t>(second)});
-    flat.push_back(extent * extent);
+    flat.push_back(square_extent);
     made.labels += x.labels[first];
     const TensorId square = f_.reshape(f_.permute(x.tensor, order), flat);
     made.tensor = f_.slice(square, static_cast<int64_t>(flat.size()) - 1, 0, extent, extent + 1);
@@ -206,9 +207,12 @@ class Einsum {
     return f_.permute(x.tensor, order);
   }
 
+  // -1, which no shape has, where the product overflows.
   int64_t extent_of(const Labels& labels) {
-    return std::accumulate(labels.begin(), labels.end(), int64_t{1},
-                           [this](int64_t product, char label) { return product * extents_[label]; });
+    int64_t product = 1;
+    for (const char label : labels)
+      if (__builtin_mul_overflow(product, extents_[label], &product)) return -1;
+    return product;
   }
 
   // Labels of both operands that are needed later are batches; those that are not are summed by the product.

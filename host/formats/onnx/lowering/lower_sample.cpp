@@ -137,6 +137,11 @@ Result<Padding> padding_of(NodeContext& c) {
   return invalid_argument(cat("padding_mode '", name, "' is not zeros, border or reflection"));
 }
 
+// Checks that products of extents fit, which they need not where another extent is 0.
+Status check_products(const Shape& shape, size_t first, size_t count) {
+  return element_count(std::span(shape).subspan(first, count)).status();
+}
+
 Status grid_sample(NodeContext& c) {
   const Shape x = c.emit.shape(c.in(0)), grid = c.emit.shape(c.in(1));
   if (x.size() == 5) return unimplemented("volumes are not supported: its input must be [N, C, H, W]");
@@ -144,6 +149,8 @@ Status grid_sample(NodeContext& c) {
     return invalid_argument(
         cat("it needs [N, C, H, W] and a grid [N, H, W, 2], found ", shape_text(x), " and ", shape_text(grid)));
   }
+  BP_TRY(check_products(x, 2, 2));
+  BP_TRY(check_products(grid, 1, 2));
   BP_TRY_ASSIGN(const Padding padding, padding_of(c));
   Formula f(c.emit);
   Sampler sampler{f, planes_of(f, c.in(0)), padding, c.i64("align_corners", 0) != 0};
@@ -233,6 +240,7 @@ Status roi_align(NodeContext& c) {
     return invalid_argument(cat("it needs [N, C, H, W], regions [R, 4] and positive sizes, found ", shape_text(x),
                                 " and ", shape_text(rois)));
   }
+  BP_TRY(check_products(x, 2, 2));
   const std::string mode = c.text("mode", "avg");
   if (mode != "avg" && mode != "max") return invalid_argument(cat("mode '", mode, "' is not avg or max"));
   const bool half_pixel =

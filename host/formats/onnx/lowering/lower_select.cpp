@@ -11,6 +11,8 @@ namespace {
 
 using Shape = std::vector<int64_t>;
 
+constexpr int64_t kMaxListed = int64_t{1} << 26;  // elements of lists that are written out at import
+
 Result<int64_t> axis_attribute(NodeContext& c, int64_t fallback) {
   return NodeContext::axis_of(c.i64("axis", fallback), c.emit.rank(c.in(0)));
 }
@@ -75,6 +77,10 @@ Status compress(NodeContext& c) {
   for (size_t at = 0; at < condition.size(); ++at) {
     if (condition[at] != 0) kept.push_back(static_cast<int64_t>(at));
   }
+  const int64_t extent = c.emit.shape(x)[static_cast<size_t>(axis)];
+  if (!kept.empty() && kept.back() >= extent) {
+    return invalid_argument(cat("the condition keeps element ", kept.back(), " of ", extent));
+  }
   BP_TRY_ASSIGN(const TensorId indices, c.emit.i64s(kept));
   return c.set(0, c.emit.op(Op::kGATHER, {x, indices}, {{BP_ATTR_AXIS, axis}}));
 }
@@ -87,6 +93,7 @@ Status reverse_sequence(NodeContext& c) {
     return invalid_argument(
         cat("time_axis and batch_axis must be 0 and 1 of ", shape_text(x), ", found ", time, " and ", batch));
   }
+  if (x[static_cast<size_t>(time)] > kMaxListed) return unimplemented("it has too many steps to list");
   Shape steps(static_cast<size_t>(x[static_cast<size_t>(time)]));
   std::iota(steps.begin(), steps.end(), 0);
   Shape along(x.size(), 1), across(x.size(), 1);
@@ -111,8 +118,12 @@ Result<Shape> unpooled_shape(NodeContext& c, Shape x) {
   if (x.size() != rank + 2 || strides.size() != rank || pads.size() != 2 * rank) {
     return invalid_argument(cat("kernel_shape, strides and pads do not fit the input ", shape_text(x)));
   }
-  for (size_t at = 0; at < rank; ++at)
-    x[at + 2] = (x[at + 2] - 1) * strides[at] - pads[at] - pads[at + rank] + kernel[at];
+  for (size_t at = 0; at < rank; ++at) {
+    const __int128 extent =
+        static_cast<__int128>(x[at + 2] - 1) * strides[at] - pads[at] - pads[at + rank] + kernel[at];
+    if (extent < 0 || extent > INT64_MAX) return invalid_argument("kernel_shape, strides and pads give no extent");
+    x[at + 2] = static_cast<int64_t>(extent);
+  }
   return x;
 }
 

@@ -85,9 +85,10 @@ Result<HostTensor> matrix_of(const Transform& t) {
 Result<TensorId> transform(NodeContext& c, TensorId x, int64_t axis, int64_t length, bool inverse, bool onesided) {
   const Shape from = c.emit.shape(x);
   const auto rank = static_cast<int64_t>(from.size());
-  if (rank < 2 || axis < 0 || axis >= rank - 1 || from.back() < 1 || from.back() > 2 || length < 1) {
+  if (rank < 2 || axis < 0 || axis >= rank - 1 || from.back() < 1 || from.back() > 2 || length < 1 ||
+      length > kMaxMatrix) {
     return invalid_argument(cat("the signal must be [..., 1 or 2] with the transform's axis before the last and a ",
-                                "positive length, found ", shape_text(from), ", axis ", axis, ", length ", length));
+                                "usable length, found ", shape_text(from), ", axis ", axis, ", length ", length));
   }
   Formula f(c.emit);
   const int64_t extent = from[static_cast<size_t>(axis)];

@@ -11,6 +11,7 @@ namespace {
 using Shape = std::vector<int64_t>;
 
 constexpr int64_t kMaxComparisons = int64_t{1} << 28;
+constexpr int64_t kMaxSkips = 1000;
 
 struct Pool {
   std::vector<int64_t> tokens, starts, places;  // n-grams of length 1, 2, ... start at starts[0], starts[1], ...
@@ -90,10 +91,14 @@ Status tf_idf(NodeContext& c) {
   BP_TRY_ASSIGN(const std::vector<Grams> all, grams_of(pool));
   Shape x = c.emit.shape(c.in(0));
   if (x.empty() || x.size() > 2) return invalid_argument(cat("it needs [T] or [B, T], found ", shape_text(x)));
-  const int64_t width = pool.places.empty() ? 0 : *std::max_element(pool.places.begin(), pool.places.end()) + 1;
-  if (!pool.places.empty() && *std::min_element(pool.places.begin(), pool.places.end()) < 0) {
-    return invalid_argument("ngram_indexes must not be negative");
+  int64_t width = 0;
+  for (const int64_t place : pool.places) {
+    if (place < 0) return invalid_argument("ngram_indexes must not be negative");
+    if (place >= kMaxComparisons) return unimplemented("its output is too long");
+    width = std::max(width, place + 1);
   }
+  const int64_t skips = c.i64("max_skip_count", 0);
+  if (skips < 0 || skips > kMaxSkips) return unimplemented(cat("a max_skip_count of ", skips, " is not supported"));
   if (width > kMaxComparisons / std::max<int64_t>(x.back(), 1)) return unimplemented("it has too many n-grams");
   Formula f(c.emit);
   const Shape rows{x.size() == 2 ? x[0] : 1, x.back()};
@@ -101,8 +106,8 @@ Status tf_idf(NodeContext& c) {
   TensorId y = f.broadcast(f.scalar(DType::kF32, 0), {rows[0], width});
   for (const Grams& grams : all) {
     TensorId counts = f.broadcast(f.scalar(DType::kF32, 0), {rows[0], grams.count});
-    const int64_t skips = grams.length == 1 ? 0 : c.i64("max_skip_count", 0);
-    for (int64_t stride = 1; stride <= skips + 1 && stride * (grams.length - 1) < rows[1]; ++stride)
+    const int64_t strides = grams.length == 1 ? 1 : skips + 1;
+    for (int64_t stride = 1; stride <= strides && stride * (grams.length - 1) < rows[1]; ++stride)
       counts = f.add(counts, occurrences(f, tokens, pool, grams, stride));
     y = placed(f, y, weighted(f, counts, pool, grams, mode), pool, grams);
   }
