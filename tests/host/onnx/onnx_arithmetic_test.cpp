@@ -100,6 +100,23 @@ TEST(OnnxArithmetic, RoiAlignTakesTheLargestTap) {
   EXPECT_THAT(floats(run_case(c, x)[0]), ElementsAre(1));  // at (0.5, 0.5) each tap counts a quarter; 4 is the largest
 }
 
+TEST(OnnxArithmetic, LpPoolSumsPowers) {
+  const HostTensor x = f32s({1, 1, 3}, {3, -4, 12});
+  const std::vector<AttributeDef> window{{"kernel_shape", Ints{2}}, {"pads", Ints{1, 0}}};
+  EXPECT_THAT(floats(run_case({18, "LpPool", window, {}}, x)[0]),
+              ElementsAre(FloatNear(3, 1e-5f), FloatNear(5, 1e-5f), FloatNear(std::sqrt(160.f), 1e-4f)));
+}
+
+TEST(OnnxArithmetic, Col2ImAddsOverlappingBlocks) {
+  // Two taps at three positions of an image of 3 with one element of padding before it.
+  const HostTensor x = f32s({1, 2, 3}, {1, 2, 3, 10, 20, 30});
+  const Case c{18, "Col2Im", {{"pads", Ints{1, 0}}}, {{"image", i64s({1}, {3})}, {"block", i64s({1}, {2})}}};
+  EXPECT_THAT(floats(run_case(c, x)[0]), ElementsAre(12, 23, 30));
+  const HostTensor columns = f32s({1, 4, 1}, {1, 2, 3, 4});
+  const Case square{18, "Col2Im", {}, {{"image", i64s({2}, {2, 2})}, {"block", i64s({2}, {2, 2})}}};
+  EXPECT_THAT(floats(run_case(square, columns)[0]), ElementsAre(1, 2, 3, 4));
+}
+
 TEST(OnnxArithmetic, DftOfAnImpulseIsFlatAndComesBack) {
   const HostTensor x = f32s({1, 3, 1}, {1, 0, 0});
   EXPECT_THAT(floats(run_case({17, "DFT", {}, {}}, x)[0]), ElementsAre(1, 0, 1, 0, 1, 0));

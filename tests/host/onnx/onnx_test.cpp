@@ -77,7 +77,7 @@ TEST(Onnx, RefusesAConditionThatDependsOnData) {
                     {{make_node("ReduceSum", {"x"}, {"s"}, {{"keepdims", int64_t{0}}}),
                       make_node("Greater", {"s", "zero"}, {"c"}), if_node("c")},
                      {{"zero", f32s({}, {0})}},
-                     {make_input("x", DType::kF32, {1})},
+                     {make_input("x", DType::kF32, {17})},
                      {"y"}}};
   const auto made = import_model(model);
   EXPECT_EQ(made.status().code(), Code::unimplemented);

@@ -183,11 +183,11 @@ TEST(MatmulTest, RefusesPrecisely) {
       KernelCase(BP_OP_MATMUL).input(a).input(TestTensor(BP_TYPE_F64, {3, 2})).output(BP_TYPE_F32, {2, 2}).refusal(),
       "matmul: b has type f64, wanted f32");
   EXPECT_EQ(KernelCase(BP_OP_MATMUL)
-                .input(TestTensor(BP_TYPE_I8, {2, 2}))
-                .input(TestTensor(BP_TYPE_I8, {2, 2}))
-                .output(BP_TYPE_I8, {2, 2})
+                .input(TestTensor(BP_TYPE_BOOL, {2, 2}))
+                .input(TestTensor(BP_TYPE_BOOL, {2, 2}))
+                .output(BP_TYPE_BOOL, {2, 2})
                 .refusal(),
-            "matmul: a has type i8, wanted f32, f64, i32, i64, u32 or u64");
+            "matmul: a has type bool, wanted f32, f64, i32, i64, u32 or u64");
   EXPECT_NE(KernelCase(BP_OP_MATMUL).input(a).input(b).output(BP_TYPE_F32, {2, 2}).attr(BP_ATTR_AXIS, 1).refusal(), "");
 }
 

@@ -1,6 +1,8 @@
 // Pooling; global pools are reductions.
 #include <numeric>
 
+#include "backplane/base/text.hpp"
+#include "lowering/formula.hpp"
 #include "lowering/lowering_table.hpp"
 #include "lowering/spatial.hpp"
 
@@ -27,6 +29,23 @@ Status average_pool(NodeContext& c) {
   return c.set(0, c.emit.op(Op::kAVERAGE_POOL, {c.in(0)}, attrs));
 }
 
+// (sum of |x|^p) ^ (1 / p): padding adds nothing, so the sum is the window's size times an average that counts it.
+Status lp_pool(NodeContext& c) {
+  BP_TRY_ASSIGN(const Spatial spatial, read_spatial(c, c.i64s("kernel_shape")));
+  const int64_t p = c.i64("p", 2);
+  if (p < 1) return invalid_argument(cat("p must be positive, found ", p));
+  if (c.i64("ceil_mode", 0) != 0) return unimplemented("ceil_mode is not supported: what its windows overhang is open");
+  AttrList attrs = spatial.attrs(true);
+  attrs.set(BP_ATTR_COUNT_INCLUDE_PAD, int64_t{1});
+  double size = 1;
+  for (const int64_t extent : spatial.kernel) size *= static_cast<double>(extent);
+  Formula f(c.emit);
+  const auto power = [&f](TensorId x, double exponent) { return f.op(Op::kPOW, {x, f.like(x, exponent)}); };
+  const TensorId terms = power(f.op(Op::kABS, {c.in(0)}), static_cast<double>(p));
+  const TensorId sums = f.mul(f.op(Op::kAVERAGE_POOL, {terms}, attrs), size);
+  return c.set(0, f.result(power(sums, 1 / static_cast<double>(p))));
+}
+
 Status over_space(NodeContext& c, Op op) {
   const int64_t rank = c.emit.rank(c.in(0));
   if (rank < 2) return invalid_argument("the input must be [N, C, spatial...]");
@@ -49,6 +68,7 @@ std::span<const Lowering> pool_lowerings() {
   static constexpr Lowering kRows[] = {
       {"MaxPool", 1, 1, max_pool},
       {"AveragePool", 1, 1, average_pool},
+      {"LpPool", 2, 1, lp_pool},
       {"GlobalAveragePool", 1, 1, global_pool, Op::kREDUCE_MEAN},
       {"GlobalMaxPool", 1, 1, global_pool, Op::kREDUCE_MAX},
       {"GlobalLpPool", 7, 1, global_lp_pool},

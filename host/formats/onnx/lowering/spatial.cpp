@@ -44,6 +44,15 @@ AttrList Spatial::attrs(bool with_kernel) const {
   return list;
 }
 
+Status complete_spatial(Spatial& spatial) {
+  const size_t rank = spatial.kernel.size();
+  BP_TRY(complete(spatial.in, "the image", rank, 1, 1));
+  BP_TRY(complete(spatial.kernel, "the block", rank, 1, 1));
+  BP_TRY(complete(spatial.strides, "strides", rank, 1, 1));
+  BP_TRY(complete(spatial.dilations, "dilations", rank, 1, 1));
+  return complete(spatial.pads, "pads", 2 * rank, 0, 0);
+}
+
 Result<Spatial> read_spatial(NodeContext& c, std::vector<int64_t> kernel, bool transposed) {
   const std::vector<int64_t> x = c.emit.shape(c.in(0));
   const size_t rank = kernel.size();

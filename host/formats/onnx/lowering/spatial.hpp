@@ -18,6 +18,9 @@ struct Spatial {
   AttrList attrs(bool with_kernel) const;
 };
 
+// Fills in what is absent and checks the values against the kernel's rank; pads must not be negative.
+Status complete_spatial(Spatial& spatial);
+
 // Reads and completes the attributes of a node whose input 0 is [N, C, spatial...]; `kernel` are the kernel's spatial
 // extents. Resolves auto_pad for ops that shrink (conv and pools), not for conv_transpose. Errors: invalid_argument.
 Result<Spatial> read_spatial(NodeContext& c, std::vector<int64_t> kernel, bool transposed = false);
