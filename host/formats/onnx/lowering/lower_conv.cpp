@@ -91,6 +91,7 @@ Result<BlockPlaces> block_places(const Spatial& s, int64_t positions) {
     if (room < 0) return invalid_argument("a block is larger than the image");
     counts.push_back(room / s.strides[at] + 1);
   }
+  BP_TRY(element_count(made.padded).status());
   BP_TRY_ASSIGN(const int64_t wanted, element_count(counts));
   BP_TRY_ASSIGN(const int64_t taps, element_count(s.kernel));
   if (wanted != positions) return invalid_argument(cat("there are ", positions, " blocks, wanted ", wanted));
