@@ -89,8 +89,7 @@ class DynamicQuantizeKernel final : public Kernel {
     if (scale == 0) scale = 1;
     const int64_t zero_point = quantized(-all.low, scale, 0, 0, 255);
     if (args.worker == 0 && wanted_[1]) store_element(args.outputs[1], scale);
-    if (args.worker == 0 && wanted_[2])
-      store_element(args.outputs[2], static_cast<uint8_t>(zero_point));
+    if (args.worker == 0 && wanted_[2]) store_element(args.outputs[2], static_cast<uint8_t>(zero_point));
     if (!wanted_[0]) return;
     alignas(64) std::byte stage[kChunk * 8];
     uint8_t chunk[kChunk];
