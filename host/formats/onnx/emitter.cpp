@@ -57,7 +57,7 @@ Result<TensorId> Emitter::i64s(std::span<const int64_t> values) {
 
 bool Emitter::is_constant(TensorId x) const { return !origins_[x].runtime && origins_[x].candidates.empty(); }
 
-bool Emitter::folds(Op op, std::span<const TensorId> inputs, const AttrList& attrs) const {
+bool Emitter::folds(Op op, std::span<const TensorId> inputs, const AttrList& attrs) {
   std::vector<std::optional<TensorSpec>> specs;
   bool any = false;
   for (const TensorId id : inputs) {
@@ -73,10 +73,14 @@ bool Emitter::folds(Op op, std::span<const TensorId> inputs, const AttrList& att
   if (!any) return false;
   const Result<std::vector<TensorSpec>> outputs = infer(op, specs, attrs);
   if (!outputs.ok()) return false;  // the builder says what is wrong
+  int64_t made = 0;
   for (const TensorSpec& output : *outputs) {
     const Result<int64_t> elements = element_count(output.shape);
     if (!elements.ok() || *elements > kMaxFoldedElements) return false;
+    made += *elements;
   }
+  if (made > foldable_elements_) return false;
+  foldable_elements_ -= made;
   return true;
 }
 

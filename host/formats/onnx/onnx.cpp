@@ -67,7 +67,7 @@ Result<OnnxModel> import_model(const Model& model, const OnnxImportOptions& opti
   BP_TRY_ASSIGN(const std::vector<BoundInput> inputs, onnx_import::bind_inputs(model, options));
   std::set<uint32_t> baked;
   for (;;) {
-    onnx_import::Importer importer(model, inputs, baked);
+    onnx_import::Importer importer(model, inputs, baked, options.limits);
     Result<std::shared_ptr<const Graph>> graph = importer.run();
     if (!graph.ok()) {
       if (graph.status().id() != onnx_import::kNeedsValueId) return graph.status();
@@ -76,7 +76,8 @@ Result<OnnxModel> import_model(const Model& model, const OnnxImportOptions& opti
     }
     OnnxModel made{*std::move(graph), model.opset, model.producer, {}, {}};
     for (const uint32_t at : baked) made.specialised.push_back(baked_text(inputs[at]));
-    made.notes = unused_inputs(*made.graph);
+    made.notes = importer.notes();
+    for (std::string& note : unused_inputs(*made.graph)) made.notes.push_back(std::move(note));
     return made;
   }
 }

@@ -18,15 +18,53 @@ namespace backplane::onnx_import {
 namespace {
 
 namespace fs = std::filesystem;
+using ::google::protobuf::RepeatedPtrField;
 using ::onnx::AttributeProto;
+using ::onnx::FunctionProto;
 using ::onnx::GraphProto;
 using ::onnx::ModelProto;
 using ::onnx::NodeProto;
+using ::onnx::OperatorSetIdProto;
 using ::onnx::TensorProto;
 using ::onnx::ValueInfoProto;
 
 // Nested subgraphs beyond this are no honest model, and conversion recurses over them.
 constexpr int kMaxSubgraphDepth = 24;
+
+std::string domain_of(const std::string& written) { return written == "ai.onnx" ? std::string() : written; }
+
+// The values of a field, of bytes, that ONNX has and the classes of libonnx_proto do not know yet.
+std::vector<std::string> newer_fields(const google::protobuf::Message& proto, int number) {
+  const google::protobuf::UnknownFieldSet& fields = proto.GetReflection()->GetUnknownFields(proto);
+  std::vector<std::string> values;
+  for (int at = 0; at < fields.field_count(); ++at) {
+    const google::protobuf::UnknownField& field = fields.field(at);
+    if (field.number() == number && field.type() == google::protobuf::UnknownField::TYPE_LENGTH_DELIMITED) {
+      values.push_back(field.length_delimited());
+    }
+  }
+  return values;
+}
+
+std::string newer_field(const google::protobuf::Message& proto, int number) {
+  const std::vector<std::string> values = newer_fields(proto, number);
+  return values.empty() ? std::string() : values.back();
+}
+
+// Errors: invalid_argument for a version of ONNX's own op set that is not supported.
+Result<Opsets> opsets_of(const RepeatedPtrField<OperatorSetIdProto>& imports) {
+  Opsets opsets;
+  for (const OperatorSetIdProto& import : imports) {
+    int64_t& version = opsets[domain_of(import.domain())];
+    version = std::max(version, import.version());
+  }
+  const auto found = opsets.find("");
+  if (found != opsets.end() && (found->second < kOldestOpset || found->second > kNewestOpset)) {
+    return invalid_argument(cat("opset ", found->second, " is not supported; ", kOldestOpset, " to ", kNewestOpset,
+                                " are: convert the model with ONNX's version converter"));
+  }
+  return opsets;
+}
 
 // Fills a tensor from a list of a message, whose elements may be wider than the tensor's.
 template <class Stored, class List>
@@ -38,13 +76,16 @@ HostTensor narrow(HostTensor tensor, const List& list) {
 
 class ProtoReader {
  public:
-  ProtoReader(std::shared_ptr<const ModelProto> proto, std::string folder)
-      : proto_(std::move(proto)), folder_(std::move(folder)) {}
+  // `keeper` owns all messages that are read.
+  ProtoReader(std::shared_ptr<const void> keeper, std::string folder)
+      : keeper_(std::move(keeper)), folder_(std::move(folder)) {}
 
   Result<GraphDef> graph(const GraphProto& proto, int depth);
+  Result<FunctionDef> function(const FunctionProto& proto);
 
  private:
   Result<NodeDef> node(const NodeProto& proto, int depth);
+  Result<std::vector<NodeDef>> nodes(const RepeatedPtrField<NodeProto>& protos, int depth);
   Result<AttributeDef::Value> attribute(const AttributeProto& proto, int depth);
   Result<HostTensor> tensor(const TensorProto& proto);
   Result<HostTensor> listed(const TensorProto& proto, DType dtype, std::vector<int64_t> shape);
@@ -54,7 +95,7 @@ class ProtoReader {
   Result<std::shared_ptr<const FileMap>> external_file(const std::string& location);
   Result<OnnxInput> input(const ValueInfoProto& proto);
 
-  std::shared_ptr<const ModelProto> proto_;
+  std::shared_ptr<const void> keeper_;
   std::string folder_;
   std::map<std::string, std::shared_ptr<const FileMap>> files_;
 };
@@ -70,7 +111,7 @@ Result<HostTensor> ProtoReader::tensor(const TensorProto& proto) {
     if (proto.data_location() == TensorProto::EXTERNAL) return external(proto, *dtype, shape);
     if (!proto.has_raw_data()) return listed(proto, *dtype, shape);
     const std::string& raw = proto.raw_data();
-    return shared(*dtype, shape, std::as_bytes(std::span(raw.data(), raw.size())), proto_);
+    return shared(*dtype, shape, std::as_bytes(std::span(raw.data(), raw.size())), keeper_);
   }();
   if (!made.ok()) return made.status().with_context(what);
   return made;
@@ -179,6 +220,7 @@ Result<HostTensor> ProtoReader::external(const TensorProto& proto, DType dtype, 
 
 Result<AttributeDef::Value> ProtoReader::attribute(const AttributeProto& proto, int depth) {
   using Value = AttributeDef::Value;
+  if (!proto.ref_attr_name().empty()) return Value(AttributeDef::Reference{proto.ref_attr_name()});
   switch (proto.type()) {
     case AttributeProto::INT:
       return Value(proto.i());
@@ -208,8 +250,9 @@ Result<AttributeDef::Value> ProtoReader::attribute(const AttributeProto& proto, 
 Result<NodeDef> ProtoReader::node(const NodeProto& proto, int depth) {
   NodeDef made;
   made.op = proto.op_type();
-  made.domain = proto.domain() == "ai.onnx" ? std::string() : proto.domain();
+  made.domain = domain_of(proto.domain());
   made.name = proto.name();
+  made.overload = newer_field(proto, 8);
   made.inputs.assign(proto.input().begin(), proto.input().end());
   made.outputs.assign(proto.output().begin(), proto.output().end());
   for (const AttributeProto& item : proto.attribute()) {
@@ -256,28 +299,48 @@ Result<GraphDef> ProtoReader::graph(const GraphProto& proto, int depth) {
   }
   for (const ValueInfoProto& item : proto.input()) {
     if (initialised.count(item.name())) continue;  // its default value is all that is ever used
+    if (depth > 0) {
+      made.inputs.push_back({item.name(), {}, {}, false});
+      continue;
+    }
     BP_TRY_ASSIGN(OnnxInput value, input(item));
     made.inputs.push_back(std::move(value));
   }
   for (const ValueInfoProto& item : proto.output()) made.outputs.push_back(item.name());
-  made.nodes.reserve(static_cast<size_t>(proto.node_size()));
-  for (const NodeProto& item : proto.node()) {
+  BP_TRY_ASSIGN(made.nodes, nodes(proto.node(), depth));
+  return made;
+}
+
+Result<std::vector<NodeDef>> ProtoReader::nodes(const RepeatedPtrField<NodeProto>& protos, int depth) {
+  std::vector<NodeDef> made;
+  made.reserve(static_cast<size_t>(protos.size()));
+  for (const NodeProto& item : protos) {
     BP_TRY_ASSIGN(NodeDef value, node(item, depth));
-    made.nodes.push_back(std::move(value));
+    made.push_back(std::move(value));
   }
   return made;
 }
 
-Result<int64_t> opset_of(const ModelProto& proto) {
-  int64_t opset = 0;
-  for (const auto& import : proto.opset_import()) {
-    if (import.domain().empty() || import.domain() == "ai.onnx") opset = std::max(opset, import.version());
-  }
-  if (opset < kOldestOpset || opset > kNewestOpset) {
-    return invalid_argument(cat("opset ", opset, " is not supported; ", kOldestOpset, " to ", kNewestOpset,
-                                " are: convert the model with ONNX's version converter"));
-  }
-  return opset;
+Result<FunctionDef> ProtoReader::function(const FunctionProto& proto) {
+  FunctionDef made;
+  made.name = proto.name();
+  made.domain = domain_of(proto.domain());
+  made.overload = newer_field(proto, 13);
+  made.inputs.assign(proto.input().begin(), proto.input().end());
+  made.outputs.assign(proto.output().begin(), proto.output().end());
+  Result<FunctionDef> result = [&]() -> Result<FunctionDef> {
+    BP_TRY_ASSIGN(made.opsets, opsets_of(proto.opset_import()));
+    for (const std::string& field : newer_fields(proto, 11)) {
+      AttributeProto item;
+      if (!item.ParsePartialFromString(field)) return invalid_argument("an attribute's default cannot be parsed");
+      BP_TRY_ASSIGN(AttributeDef::Value value, attribute(item, 0));
+      made.defaults.push_back({item.name(), std::move(value)});
+    }
+    BP_TRY_ASSIGN(made.nodes, nodes(proto.node(), 0));
+    return std::move(made);
+  }();
+  if (!result.ok()) return result.status().with_context(cat("function ", proto.domain(), ".", proto.name()));
+  return result;
 }
 
 Result<Model> convert(std::span<const std::byte> bytes, const std::string& name, const std::string& folder) {
@@ -298,23 +361,43 @@ Result<Model> convert(std::span<const std::byte> bytes, const std::string& name,
   Model model;
   model.name = name;
   model.producer = proto->producer_name();
-  BP_TRY_ASSIGN(model.opset, opset_of(*proto));
+  BP_TRY_ASSIGN(model.opsets, opsets_of(proto->opset_import()));
+  model.opset = model.opsets[""];
   ProtoReader reader(proto, folder);
   BP_TRY_ASSIGN(model.graph, reader.graph(proto->graph(), 0));
+  for (const FunctionProto& item : proto->functions()) {
+    BP_TRY_ASSIGN(FunctionDef function, reader.function(item));
+    model.functions.push_back(std::move(function));
+  }
   return model;
+}
+
+// protobuf and the filesystem library throw, on exhausted memory at least.
+template <class Read>
+auto guarded(Read read) -> decltype(read()) {
+  try {
+    return read();
+  } catch (const std::exception& error) {
+    return resource_exhausted(cat("reading failed: ", error.what()));
+  }
 }
 
 }  // namespace
 
 Result<Model> read_model(std::span<const std::byte> bytes, const std::string& name, const std::string& folder) {
-  // protobuf and the filesystem library throw, on exhausted memory at least.
-  try {
-    Result<Model> model = convert(bytes, name, folder);
-    if (!model.ok()) return model.status().with_context(name);
-    return model;
-  } catch (const std::exception& error) {
-    return resource_exhausted(cat(name, ": reading failed: ", error.what()));
-  }
+  Result<Model> model = guarded([&] { return convert(bytes, name, folder); });
+  if (!model.ok()) return model.status().with_context(name);
+  return model;
+}
+
+Result<FunctionDef> read_function(std::string_view bytes) {
+  return guarded([&]() -> Result<FunctionDef> {
+    auto proto = std::make_shared<FunctionProto>();
+    if (!proto->ParsePartialFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+      return invalid_argument("the function's protobuf cannot be parsed");
+    }
+    return ProtoReader(proto, {}).function(*proto);
+  });
 }
 
 }  // namespace backplane::onnx_import

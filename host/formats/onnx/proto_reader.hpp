@@ -1,9 +1,10 @@
-// Reading ONNX's protobuf messages: the only place that knows protobuf.
+// Reading ONNX's protobuf messages.
 #pragma once
 
 #include <cstddef>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "backplane/base/status.hpp"
 #include "model.hpp"
@@ -18,5 +19,8 @@ inline constexpr int64_t kNewestOpset = 22;
 // whose data does not fit its shape, and for an opset outside kOldestOpset..kNewestOpset; unimplemented for an element
 // type that Backplane has not; not_found for missing external data.
 Result<Model> read_model(std::span<const std::byte> bytes, const std::string& name, const std::string& folder);
+
+// Reads one FunctionProto. Errors: as read_model.
+Result<FunctionDef> read_function(std::string_view bytes);
 
 }  // namespace backplane::onnx_import

@@ -57,18 +57,20 @@ TEST(OnnxErrors, AbsurdSizesCostNoMemory) {
 }
 
 TEST(OnnxErrors, AllUnsupportedOpsAtOnce) {
+  const auto body = std::make_shared<const GraphDef>(GraphDef{{make_node("Unheard", {"b"}, {"c"})}, {}, {}, {"c"}});
   Model model{"",
               13,
               "",
               {{make_node("Frobnicate", {"x"}, {"a"}), make_node("NonZero", {"x"}, {"b"}),
-                make_node("Attention", {"a"}, {"y"}), make_node("Loop", {"", "", "b"}, {"l"})},
+                make_node("Attention", {"a"}, {"y"}), make_node("Loop", {"", "", "b"}, {"l"}, {{"body", body}})},
                {},
                {make_input("x", DType::kF32, {2})},
                {"y"}}};
   model.graph.nodes[2].domain = "com.example";
   const Status status = import_model(model).status();
   EXPECT_EQ(status.code(), Code::unimplemented);
-  for (const char* part : {"Frobnicate (opset 13) in 1 node: 'make_a'", "NonZero", "com.example.Attention", "Loop"}) {
+  for (const char* part :
+       {"Frobnicate (opset 13) in 1 node: 'make_a'", "NonZero", "com.example.Attention", "Unheard"}) {
     EXPECT_THAT(status.message(), HasSubstr(part));
   }
 }

@@ -28,6 +28,7 @@ std::span<const Lowering> conv_lowerings();
 std::span<const Lowering> index_lowerings();
 std::span<const Lowering> linear_lowerings();
 std::span<const Lowering> logic_lowerings();
+std::span<const Lowering> loop_lowerings();
 std::span<const Lowering> math_lowerings();
 std::span<const Lowering> norm_lowerings();
 std::span<const Lowering> pool_lowerings();
