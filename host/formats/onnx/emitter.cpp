@@ -87,7 +87,9 @@ bool Emitter::folds(Op op, std::span<const TensorId> inputs, const AttrList& att
 Result<std::vector<HostTensor>> Emitter::evaluate(Op op, std::span<const TensorId> inputs,
                                                   const AttrList& attrs) const {
   std::vector<HostTensor> values;
-  for (const TensorId id : inputs) values.push_back(id == kNone ? HostTensor() : builder_.constant_value(id));
+  for (const TensorId id : inputs) {
+    BP_TRY_ASSIGN(values.emplace_back(), id == kNone ? HostTensor() : builder_.constant_value(id).aligned());
+  }
   return reference::evaluate(op, values, attrs);
 }
 
@@ -162,7 +164,7 @@ Result<HostTensor> Emitter::constant_value(TensorId x) {
   }
   HostTensor value = builder_.constant_value(x);
   if (value.is_null()) return unimplemented(cat(builder_.tensor_text(x), " is too big to be evaluated at import"));
-  return value;
+  return value.aligned();
 }
 
 }  // namespace backplane::onnx_import

@@ -12,6 +12,7 @@
 
 #include "backplane/base/text.hpp"
 #include "file_map.hpp"
+#include "lean_model.hpp"
 #include "model_types.hpp"
 
 namespace backplane::onnx_import {
@@ -27,6 +28,9 @@ using ::onnx::NodeProto;
 using ::onnx::OperatorSetIdProto;
 using ::onnx::TensorProto;
 using ::onnx::ValueInfoProto;
+
+// Weights from this size on stay where they are.
+constexpr size_t kLargeBytes = size_t{1} << 16;
 
 // Nested subgraphs beyond this are no honest model, and conversion recurses over them.
 constexpr int kMaxSubgraphDepth = 24;
@@ -76,9 +80,9 @@ HostTensor narrow(HostTensor tensor, const List& list) {
 
 class ProtoReader {
  public:
-  // `keeper` owns all messages that are read.
-  ProtoReader(std::shared_ptr<const void> keeper, std::string folder)
-      : keeper_(std::move(keeper)), folder_(std::move(folder)) {}
+  // `keeper` owns all messages that are read; `file` is what tensors in kThisFile lie in.
+  ProtoReader(std::shared_ptr<const void> keeper, std::string folder, Serialised file)
+      : keeper_(std::move(keeper)), folder_(std::move(folder)), file_(std::move(file)) {}
 
   Result<GraphDef> graph(const GraphProto& proto, int depth);
   Result<FunctionDef> function(const FunctionProto& proto);
@@ -92,12 +96,13 @@ class ProtoReader {
   Result<HostTensor> shared(DType dtype, std::vector<int64_t> shape, std::span<const std::byte> bytes,
                             std::shared_ptr<const void> keeper);
   Result<HostTensor> external(const TensorProto& proto, DType dtype, std::vector<int64_t> shape);
-  Result<std::shared_ptr<const FileMap>> external_file(const std::string& location);
+  Result<Serialised> external_file(const std::string& location);
   Result<OnnxInput> input(const ValueInfoProto& proto);
 
   std::shared_ptr<const void> keeper_;
   std::string folder_;
-  std::map<std::string, std::shared_ptr<const FileMap>> files_;
+  Serialised file_;
+  std::map<std::string, Serialised> files_;
 };
 
 Result<HostTensor> ProtoReader::tensor(const TensorProto& proto) {
@@ -124,8 +129,10 @@ Result<HostTensor> ProtoReader::shared(DType dtype, std::vector<int64_t> shape, 
     return invalid_argument(cat("shape ", shape_text(shape), " of ", type_name(dtype), " needs ", wanted,
                                 " bytes, found ", bytes.size(), "; the file is damaged or truncated"));
   }
+  // What is large may be unaligned: sessions copy such weights once, into the memory of the device that reads them.
   const bool aligned = reinterpret_cast<uintptr_t>(bytes.data()) % type_layout(dtype).block_bytes == 0;
-  if (aligned && dtype != DType::kBOOL) return HostTensor::borrow(dtype, std::move(shape), bytes, std::move(keeper));
+  const bool stays = aligned || (bytes.size() >= kLargeBytes && is_float(dtype));
+  if (stays && dtype != DType::kBOOL) return HostTensor::borrow(dtype, std::move(shape), bytes, std::move(keeper));
   BP_TRY_ASSIGN(HostTensor copy, HostTensor::zeros(dtype, std::move(shape)));
   if (dtype == DType::kBOOL) {  // a bool is 0 or 1, whatever the file holds
     for (size_t at = 0; at < bytes.size(); ++at) copy.mutable_bytes()[at] = std::byte{bytes[at] != std::byte{0}};
@@ -173,7 +180,8 @@ Result<HostTensor> ProtoReader::listed(const TensorProto& proto, DType dtype, st
   }
 }
 
-Result<std::shared_ptr<const FileMap>> ProtoReader::external_file(const std::string& location) {
+Result<Serialised> ProtoReader::external_file(const std::string& location) {
+  if (location == kThisFile && file_.keeper) return file_;
   if (const auto found = files_.find(location); found != files_.end()) return found->second;
   const fs::path path(location);
   if (location.empty() || path.is_absolute() || location.find('\0') != std::string::npos) {
@@ -187,9 +195,8 @@ Result<std::shared_ptr<const FileMap>> ProtoReader::external_file(const std::str
   if (error || inside.empty() || *inside.begin() == "..") {
     return invalid_argument(cat("external data at '", location, "' lies outside of the model's folder"));
   }
-  BP_TRY_ASSIGN(std::shared_ptr<const FileMap> map, FileMap::open(full.string()));
-  files_.emplace(location, map);
-  return map;
+  BP_TRY_ASSIGN(const std::shared_ptr<const FileMap> map, FileMap::open(full.string()));
+  return files_.emplace(location, Serialised{map->bytes(), map}).first->second;
 }
 
 Result<HostTensor> ProtoReader::external(const TensorProto& proto, DType dtype, std::vector<int64_t> shape) {
@@ -206,16 +213,16 @@ Result<HostTensor> ProtoReader::external(const TensorProto& proto, DType dtype, 
     }
     (entry.key() == "offset" ? offset : length) = number;
   }
-  BP_TRY_ASSIGN(const std::shared_ptr<const FileMap> map, external_file(location));
+  BP_TRY_ASSIGN(const Serialised file, external_file(location));
   const uint64_t start = offset.value_or(0);
-  const uint64_t size = map->bytes().size();
+  const uint64_t size = file.bytes.size();
   if (start > size || length.value_or(0) > size - start) {
     return invalid_argument(cat("external data '", location, "' has ", size, " bytes, but the tensor wants ",
                                 length.value_or(0), " at ", start, "; the file is truncated or not the model's"));
   }
   BP_TRY_ASSIGN(const uint64_t wanted, dense_bytes(dtype, shape));
   const uint64_t taken = length ? *length : std::min(wanted, size - start);
-  return shared(dtype, std::move(shape), map->bytes().subspan(start, taken), map);
+  return shared(dtype, std::move(shape), file.bytes.subspan(start, taken), file.keeper);
 }
 
 Result<AttributeDef::Value> ProtoReader::attribute(const AttributeProto& proto, int depth) {
@@ -343,8 +350,7 @@ Result<FunctionDef> ProtoReader::function(const FunctionProto& proto) {
   return result;
 }
 
-Result<Model> convert(std::span<const std::byte> bytes, const std::string& name, const std::string& folder) {
-  if (bytes.empty()) return invalid_argument("the file is empty");
+Result<std::shared_ptr<const ModelProto>> parse(std::span<const std::byte> bytes) {
   if (bytes.size() > INT_MAX) {
     return invalid_argument(cat("the file has ", bytes_text(bytes.size()),
                                 "; protobuf files end at 2 GiB: store the weights as external data"));
@@ -354,6 +360,15 @@ Result<Model> convert(std::span<const std::byte> bytes, const std::string& name,
   if (!proto->ParsePartialFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
     return invalid_argument("not an ONNX model, or truncated: its protobuf cannot be parsed");
   }
+  return std::shared_ptr<const ModelProto>(std::move(proto));
+}
+
+Result<Model> convert(const Serialised& file, const std::string& name, const std::string& folder) {
+  if (file.bytes.empty()) return invalid_argument("the file is empty");
+  BP_TRY(check_fields(file.bytes));
+  const std::optional<std::string> lean = file.keeper ? lean_model(file.bytes, kLargeBytes) : std::nullopt;
+  BP_TRY_ASSIGN(const std::shared_ptr<const ModelProto> proto,
+                parse(lean ? std::as_bytes(std::span(*lean)) : file.bytes));
   if (!proto->has_graph() || proto->opset_import_size() == 0) {
     return invalid_argument(
         cat("not an ONNX model, or truncated: it has no ", proto->has_graph() ? "opset_import" : "graph"));
@@ -363,7 +378,7 @@ Result<Model> convert(std::span<const std::byte> bytes, const std::string& name,
   model.producer = proto->producer_name();
   BP_TRY_ASSIGN(model.opsets, opsets_of(proto->opset_import()));
   model.opset = model.opsets[""];
-  ProtoReader reader(proto, folder);
+  ProtoReader reader(proto, folder, file);
   BP_TRY_ASSIGN(model.graph, reader.graph(proto->graph(), 0));
   for (const FunctionProto& item : proto->functions()) {
     BP_TRY_ASSIGN(FunctionDef function, reader.function(item));
@@ -384,8 +399,8 @@ auto guarded(Read read) -> decltype(read()) {
 
 }  // namespace
 
-Result<Model> read_model(std::span<const std::byte> bytes, const std::string& name, const std::string& folder) {
-  Result<Model> model = guarded([&] { return convert(bytes, name, folder); });
+Result<Model> read_model(const Serialised& file, const std::string& name, const std::string& folder) {
+  Result<Model> model = guarded([&] { return convert(file, name, folder); });
   if (!model.ok()) return model.status().with_context(name);
   return model;
 }
@@ -396,7 +411,7 @@ Result<FunctionDef> read_function(std::string_view bytes) {
     if (!proto->ParsePartialFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
       return invalid_argument("the function's protobuf cannot be parsed");
     }
-    return ProtoReader(proto, {}).function(*proto);
+    return ProtoReader(proto, {}, {}).function(*proto);
   });
 }
 
