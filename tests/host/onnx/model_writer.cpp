@@ -174,9 +174,13 @@ std::vector<HostTensor> run_model(const Model& model, const std::map<std::string
   const Result<OnnxModel> made = import_model(model, {{}, values});
   EXPECT_TRUE(made.ok()) << made.status().to_string();
   if (!made.ok()) return {};
+  return run_graph(*made->graph, values);
+}
+
+std::vector<HostTensor> run_graph(const Graph& graph, const std::map<std::string, HostTensor>& values) {
   std::map<std::string, HostTensor> fed;
-  for (const Graph::Port& port : made->graph->inputs()) fed[port.name] = values.at(port.name);
-  Result<std::vector<HostTensor>> outputs = reference::run(*made->graph, fed);
+  for (const Graph::Port& port : graph.inputs()) fed[port.name] = values.at(port.name);
+  Result<std::vector<HostTensor>> outputs = reference::run(graph, fed);
   EXPECT_TRUE(outputs.ok()) << outputs.status().to_string();
   return outputs.ok() ? *std::move(outputs) : std::vector<HostTensor>();
 }
