@@ -1,5 +1,6 @@
 #include "emitter.hpp"
 
+#include <algorithm>
 #include <optional>
 
 #include "backplane/base/text.hpp"
@@ -20,28 +21,35 @@ void Emitter::track(TensorId made, Origin origin) {
 }
 
 Emitter::Origin Emitter::origin_of(std::span<const TensorId> inputs) const {
-  Origin united{false, {}};
+  Origin united{false, {}, true};
   for (const TensorId id : inputs) {
     if (id == kNone) continue;
     const Origin& origin = origins_[id];
     if (origin.runtime) return {};
     united.candidates.insert(origin.candidates.begin(), origin.candidates.end());
+    united.is_folded &= origin.is_folded;
   }
   return united;
+}
+
+Emitter::Origin Emitter::origin_of_op(std::span<const TensorId> inputs) const {
+  Origin origin = origin_of(inputs);
+  origin.is_folded = !origin.candidates.empty();  // those are to be known first
+  return origin;
 }
 
 Result<TensorId> Emitter::input(const std::string& name, DType dtype, std::span<const int64_t> shape,
                                 int64_t candidate) {
   BP_TRY_ASSIGN(const TensorId made, builder_.input(name, dtype, shape));
   Origin origin;
-  if (candidate >= 0) origin = {false, {static_cast<uint32_t>(candidate)}};
+  if (candidate >= 0) origin = {false, {static_cast<uint32_t>(candidate)}, true};
   track(made, std::move(origin));
   return made;
 }
 
 Result<TensorId> Emitter::constant(HostTensor value, std::string name) {
   BP_TRY_ASSIGN(const TensorId made, builder_.constant(std::move(value), std::move(name)));
-  track(made, {false, {}});
+  track(made, {false, {}, true});
   return made;
 }
 
@@ -55,7 +63,18 @@ Result<TensorId> Emitter::i64s(std::span<const int64_t> values) {
   return constant(HostTensor::of<int64_t>(DType::kI64, {static_cast<int64_t>(values.size())}, values));
 }
 
-bool Emitter::is_constant(TensorId x) const { return !origins_[x].runtime && origins_[x].candidates.empty(); }
+Status Emitter::claim(int64_t elements) {
+  if (elements > std::min(foldable_elements_, kMaxFoldedElements)) {
+    return resource_exhausted(cat("a constant of ", elements, " elements is more than the import's limit allows"));
+  }
+  foldable_elements_ -= elements;
+  return ok_status();
+}
+
+bool Emitter::is_constant(TensorId x) const {
+  const Origin& origin = origins_[x];
+  return !origin.runtime && origin.candidates.empty() && origin.is_folded;
+}
 
 bool Emitter::folds(Op op, std::span<const TensorId> inputs, const AttrList& attrs) {
   std::vector<std::optional<TensorSpec>> specs;
@@ -99,7 +118,7 @@ Result<TensorId> Emitter::op(Op op, std::span<const TensorId> inputs, const Attr
     return constant(std::move(outputs.at(0)));
   }
   BP_TRY_ASSIGN(const TensorId made, builder_.op(op, inputs, attrs, node_name_));
-  track(made, origin_of(inputs));
+  track(made, origin_of_op(inputs));
   return made;
 }
 
@@ -116,7 +135,7 @@ Result<std::vector<TensorId>> Emitter::node(Op op, std::span<const TensorId> inp
   }
   BP_TRY_ASSIGN(made, builder_.node(op, inputs, attrs, wanted, node_name_));
   for (const TensorId id : made) {
-    if (id != kNone) track(id, origin_of(inputs));
+    if (id != kNone) track(id, origin_of_op(inputs));
   }
   return made;
 }
@@ -155,11 +174,11 @@ Result<HostTensor> Emitter::constant_value(TensorId x) {
     return unimplemented(
         cat("it needs the value of ", builder_.tensor_text(x), " at import, but that value depends on run-time data"));
   }
-  if (!is_constant(x)) {
+  if (!origins_[x].candidates.empty()) {
     needed_.insert(origins_[x].candidates.begin(), origins_[x].candidates.end());
     return Status(Code::failed_precondition, "the value of a small input is needed", kNeedsValueId);
   }
-  if (element_count(shape(x)).value() > kMaxFoldedElements) {
+  if (!is_constant(x) || element_count(shape(x)).value() > kMaxFoldedElements) {
     return unimplemented(cat(builder_.tensor_text(x), " is too big to be evaluated at import"));
   }
   HostTensor value = builder_.constant_value(x);

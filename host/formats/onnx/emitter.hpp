@@ -34,6 +34,9 @@ class Emitter {
   // A scalar constant, converted to dtype as `cast` does.
   Result<TensorId> scalar(DType dtype, double value);
   Result<TensorId> i64s(std::span<const int64_t> values);  // rank 1
+  // Before a lowering computes a constant of so many elements itself: counts them as folding does. Errors:
+  // resource_exhausted beyond what folding may make.
+  Status claim(int64_t elements);
 
   // ---- ops
   Result<TensorId> op(Op op, std::span<const TensorId> inputs, const AttrList& attrs = {});
@@ -67,10 +70,12 @@ class Emitter {
   struct Origin {
     bool runtime = true;
     std::set<uint32_t> candidates;  // meaningful if not runtime
+    bool is_folded = true;          // false: an op on constants that was too big to evaluate stands before it
   };
   void track(TensorId made, Origin origin);
   Result<TensorId> view(TensorId x, Result<TensorId> made);
   Origin origin_of(std::span<const TensorId> inputs) const;
+  Origin origin_of_op(std::span<const TensorId> inputs) const;  // one that was not folded
   // Whether the op is evaluated now; false too where the result would be too big to keep as a constant.
   bool folds(Op op, std::span<const TensorId> inputs, const AttrList& attrs);
   Result<std::vector<HostTensor>> evaluate(Op op, std::span<const TensorId> inputs, const AttrList& attrs) const;

@@ -105,9 +105,14 @@ void write(const GraphDef& graph, const WriteOptions& options, ::onnx::GraphProt
     if (options.external_location.empty()) continue;
     item->clear_raw_data();
     item->set_data_location(::onnx::TensorProto::EXTERNAL);
-    auto* entry = item->add_external_data();
-    entry->set_key("location");
-    entry->set_value(options.external_location);
+    for (const auto& [key, value] :
+         {std::pair("location", options.external_location), std::pair("offset", options.external_offset),
+          std::pair("length", options.external_length)}) {
+      if (value.empty()) continue;
+      auto* entry = item->add_external_data();
+      entry->set_key(key);
+      entry->set_value(value);
+    }
   }
   for (const OnnxInput& input : graph.inputs) write(input, proto->add_input());
   for (const std::string& output : graph.outputs) proto->add_output()->set_name(output);

@@ -11,8 +11,9 @@
 namespace backplane::onnx_import {
 
 struct WriteOptions {
-  std::string external_location;       // not empty: initialisers are said to lie there, from byte 0
-  std::vector<int64_t> claimed_shape;  // not empty: the shape that initialisers claim to have
+  std::string external_location;                 // not empty: initialisers are said to lie there
+  std::string external_offset, external_length;  // not empty: at these bytes
+  std::vector<int64_t> claimed_shape = {};       // not empty: the shape that initialisers claim to have
 };
 
 // The model as a .onnx file.

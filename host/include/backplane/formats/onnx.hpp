@@ -4,6 +4,9 @@
 // the model and of the standard are expanded; If is resolved where its condition is known, Loop and Scan are unrolled
 // where the number of turns is. Integer inputs of at most 16 elements that reach a condition, a shape or an
 // index are value-specialised: their values are part of the import, and the result names them.
+//
+// Weights are not copied: the graph reads them from the model's files, which are mapped and must not be cut off while it
+// is used. External data lies in the model's folder, and nowhere else.
 // Thread safety: pure functions.
 #pragma once
 
