@@ -5,8 +5,8 @@ namespace backplane::onnx_import {
 LoweringTable::LoweringTable() {
   for (const std::span<const Lowering> family :
        {constant_lowerings(), control_lowerings(), conv_lowerings(), index_lowerings(), linear_lowerings(),
-        logic_lowerings(), loop_lowerings(), math_lowerings(), norm_lowerings(), pool_lowerings(), recurrent_lowerings(),
-        reduce_lowerings(), resize_lowerings(), shape_lowerings()}) {
+        logic_lowerings(), loop_lowerings(), math_lowerings(), norm_lowerings(), pool_lowerings(),
+        recurrent_lowerings(), reduce_lowerings(), resize_lowerings(), shape_lowerings()}) {
     for (const Lowering& row : family) rows_.emplace(row.op, &row);
   }
 }

@@ -1,13 +1,12 @@
 // ONNX models as Graphs.
 //
-// Dynamic dimensions are bound from the given shapes and values; constants and shape arithmetic are folded; functions of
-// the model and of the standard are expanded; If is resolved where its condition is known, Loop and Scan are unrolled
-// where the number of turns is. Integer inputs of at most 16 elements that reach a condition, a shape or an
+// Dynamic dimensions are bound from the given shapes and values; constants and shape arithmetic are folded; functions
+// of the model and of the standard are expanded; If is resolved where its condition is known, Loop and Scan are
+// unrolled where the number of turns is. Integer inputs of at most 16 elements that reach a condition, a shape or an
 // index are value-specialised: their values are part of the import, and the result names them.
 //
-// Weights are not copied: the graph reads them from the model's files, which are mapped and must not be cut off while it
-// is used. External data lies in the model's folder, and nowhere else.
-// Thread safety: pure functions.
+// Weights are not copied: the graph reads them from the model's files, which are mapped and must not be cut off while
+// it is used. External data lies in the model's folder, and nowhere else. Thread safety: pure functions.
 #pragma once
 
 #include <cstdint>
@@ -61,7 +60,8 @@ Result<std::vector<OnnxInput>> read_onnx_inputs(const std::string& path);
 
 // Imports a model. Inputs whose values are specialised do not appear among the graph's inputs. Errors: as above;
 // invalid_argument for a wrong input name (with did-you-mean), type or shape, and for dimensions left open, naming
-// each; unimplemented with one list of all unsupported ops, their nodes and versions; resource_exhausted beyond a limit.
+// each; unimplemented with one list of all unsupported ops, their nodes and versions; resource_exhausted beyond a
+// limit.
 Result<OnnxModel> import_onnx(const std::string& path, const OnnxImportOptions& options);
 
 // The same from memory; `name` is for messages and `folder` is where external data lies.
