@@ -1,7 +1,11 @@
-// Fuzzes the importer of ONNX models: import_onnx_bytes, with every open dimension bound. The input is a model.
+// Fuzzes the importer of ONNX models: import_onnx_bytes, with every open dimension bound, and lean_model. The input is
+// a model.
+#include <onnx/onnx_pb.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -9,6 +13,7 @@
 #include "backplane/base/text.hpp"
 #include "backplane/formats/onnx.hpp"
 #include "backplane/sdk/graph_view.hpp"
+#include "lean_model.hpp"
 #include "property.hpp"
 #include "proto_reader.hpp"
 #include "scratch_folder.hpp"
@@ -19,6 +24,7 @@ namespace {
 constexpr char kName[] = "model.onnx";
 constexpr size_t kMaxLineBytes = 1024;
 constexpr int64_t kOpenExtent = 2;
+constexpr size_t kLargeBytes = 8;  // inputs are small, so what they hold is large from here on
 constexpr int64_t kMaxValueElements = 16;
 
 // Small, so that a run of the fuzzer does not spend its time on models that are only big.
@@ -55,6 +61,18 @@ OnnxImportOptions bind(const std::vector<OnnxInput>& inputs) {
   return options;
 }
 
+bool is_message(std::string_view bytes) {
+  return ::onnx::ModelProto().ParsePartialFromArray(bytes.data(), static_cast<int>(bytes.size()));
+}
+
+// What is taken out of a message leaves it a message, or not one.
+void check_lean(std::string_view bytes) {
+  const auto span = std::as_bytes(std::span(bytes.data(), bytes.size()));
+  const std::optional<std::string> lean = onnx_import::lean_model(span, kLargeBytes);
+  require(!lean || is_message(*lean) == is_message(bytes), "a lean model is a message as the whole one is");
+  require(!is_message(bytes) || onnx_import::check_fields(span).ok(), "the fields of a message are whole");
+}
+
 void check_model(std::string_view bytes) {
   static const ScratchFolder kFolder;  // empty: there is no external data
   const auto model =
@@ -76,6 +94,8 @@ void check_model(std::string_view bytes) {
 }  // namespace backplane
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  backplane::check_model(std::string_view(reinterpret_cast<const char*>(data), size));
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  backplane::check_lean(bytes);
+  backplane::check_model(bytes);
   return 0;
 }
