@@ -34,7 +34,7 @@ constexpr uint64_t kRawData = 9, kExternalData = 13, kDataLocation = 14;  // of 
 constexpr uint64_t kKey = 1, kValue = 2;                                  // of StringStringEntryProto
 constexpr uint64_t kExternal = 1;                                         // of TensorProto.DataLocation
 
-enum Wire : uint64_t { kVarint = 0, kFixed64 = 1, kDelimited = 2, kFixed32 = 5 };
+enum Wire : uint64_t { kVarint = 0, kFixed64 = 1, kDelimited = 2, kStartGroup = 3, kEndGroup = 4, kFixed32 = 5 };
 
 void put_varint(std::string& out, uint64_t value) {
   for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80);
@@ -58,12 +58,28 @@ bool take_varint(std::string_view& from, uint64_t& value) {
   return false;
 }
 
-// The content of a delimited value; of others nothing but that they are there.
+// The content of a delimited value; of others nothing but that they are there. The ends of a group, which ONNX has not
+// but protobuf lets pass, count as fields without a value.
 bool take_value(std::string_view& from, uint64_t wire, std::string_view& value) {
-  uint64_t size = wire == kFixed64 ? 8 : wire == kFixed32 ? 4 : 0;
-  if (wire == kVarint) return take_varint(from, size);
-  if (wire == kDelimited && !take_varint(from, size)) return false;
-  if (size == 0 && wire != kDelimited) return false;  // groups, which ONNX has not
+  uint64_t size = 0;
+  switch (wire) {
+    case kVarint:
+      return take_varint(from, size);
+    case kStartGroup:
+    case kEndGroup:
+      return true;
+    case kFixed64:
+      size = 8;
+      break;
+    case kFixed32:
+      size = 4;
+      break;
+    case kDelimited:
+      if (!take_varint(from, size)) return false;
+      break;
+    default:
+      return false;
+  }
   if (size > from.size()) return false;
   value = from.substr(0, size);
   from.remove_prefix(size);

@@ -58,13 +58,14 @@ TEST(LeanModel, OtherModelsStayAsTheyAre) {
     const std::optional<std::string> lean = lean_model(bytes_of(whole).first(length), 64);
     if (lean) EXPECT_TRUE(::onnx::ModelProto().ParseFromString(*lean)) << length;
   }
-  EXPECT_FALSE(lean_model(bytes_of(std::string(100, '\x0b')), 64).has_value());  // groups
+  EXPECT_FALSE(lean_model(bytes_of(std::string(100, '\x0f')), 64).has_value());  // no such kind of field
 }
 
 TEST(LeanModel, FieldsAreWhole) {
   const std::string whole = example().SerializeAsString();
   EXPECT_TRUE(check_fields(bytes_of(whole)).ok());
   EXPECT_TRUE(check_fields({}).ok());
+  EXPECT_TRUE(check_fields(bytes_of("\x73\x08\x01\x74")).ok());  // a group, which protobuf lets pass
   const Status cut = check_fields(bytes_of(whole).first(whole.size() - 1));
   EXPECT_THAT(cut.message(), HasSubstr("truncated"));
   EXPECT_FALSE(check_fields(bytes_of("\x08\xff")).ok());                                      // a number without an end
