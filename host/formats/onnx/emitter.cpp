@@ -1,6 +1,7 @@
 #include "emitter.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 
 #include "backplane/base/text.hpp"
@@ -12,6 +13,22 @@ namespace {
 
 // Beyond this many elements an op on constants stays an op: the file would not have stored its result either.
 constexpr int64_t kMaxFoldedElements = int64_t{1} << 26;
+
+int64_t product(int64_t a, int64_t b) {
+  int64_t made = 0;
+  return __builtin_mul_overflow(a, b, &made) ? INT64_MAX : made;
+}
+
+// What evaluating an op costs at most, in elements that are touched. Matrix products touch a row for each element they
+// make; of the other ops of their kind (convolutions, pools, cells) an element may touch all that an input has.
+int64_t folding_work(Op op, std::span<const std::optional<TensorSpec>> inputs, int64_t read, int64_t most,
+                     int64_t made) {
+  constexpr uint32_t kLinear = 5, kNeural = 6;  // families: the upper byte of an op's id
+  const uint32_t family = static_cast<uint32_t>(op) >> 8;
+  if (family == kNeural) return product(made, most);
+  if (family == kLinear && inputs[0] && !inputs[0]->shape.empty()) return product(made, inputs[0]->shape.back());
+  return read + made;
+}
 
 }  // namespace
 
@@ -78,28 +95,28 @@ bool Emitter::is_constant(TensorId x) const {
 
 bool Emitter::folds(Op op, std::span<const TensorId> inputs, const AttrList& attrs) {
   std::vector<std::optional<TensorSpec>> specs;
-  bool any = false;
+  int64_t read = 0, most = 0, made = 0;
   for (const TensorId id : inputs) {
-    if (id == kNone) {
-      specs.push_back(std::nullopt);
-      continue;
-    }
+    specs.emplace_back();
+    if (id == kNone) continue;
     if (!is_constant(id)) return false;
-    any = true;
-    specs.push_back(TensorSpec{dtype(id), shape(id)});
-    if (element_count(specs.back()->shape).value() > kMaxFoldedElements) return false;
+    specs.back() = TensorSpec{dtype(id), shape(id)};
+    const int64_t elements = element_count(specs.back()->shape).value();
+    if (elements > kMaxFoldedElements) return false;
+    read += elements;
+    most = std::max(most, elements);
   }
-  if (!any) return false;
+  if (std::all_of(specs.begin(), specs.end(), [](const auto& spec) { return !spec; })) return false;
   const Result<std::vector<TensorSpec>> outputs = infer(op, specs, attrs);
   if (!outputs.ok()) return false;  // the builder says what is wrong
-  int64_t made = 0;
   for (const TensorSpec& output : *outputs) {
     const Result<int64_t> elements = element_count(output.shape);
     if (!elements.ok() || *elements > kMaxFoldedElements) return false;
     made += *elements;
   }
-  if (made > foldable_elements_) return false;
-  foldable_elements_ -= made;
+  const int64_t work = folding_work(op, specs, read, most, made);
+  if (work > foldable_elements_) return false;
+  foldable_elements_ -= work;
   return true;
 }
 

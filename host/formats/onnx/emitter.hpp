@@ -24,7 +24,7 @@ inline constexpr std::string_view kNeedsValueId = "onnx.needs-value";
 
 class Emitter {
  public:
-  // `folded_elements`: how many elements folding may make in all; then ops on constants stay ops.
+  // `folded_elements`: how many elements folding may touch in all; then ops on constants stay ops.
   explicit Emitter(int64_t folded_elements) : foldable_elements_(folded_elements) {}
 
   // ---- leaves

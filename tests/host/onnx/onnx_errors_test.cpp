@@ -206,7 +206,21 @@ TEST(OnnxErrors, FoldingHasALimit) {
   options.limits.folded_elements = 100;
   const auto made = import_model(model, options);
   ASSERT_TRUE(made.ok()) << made.status().to_string();
-  EXPECT_EQ(made->graph->node_count(), 15u);  // 2 + 4 + 8 + 16 + 32 are folded
+  EXPECT_EQ(made->graph->node_count(), 15u);  // (1 + 2) + (2 + 4) + ... + (16 + 32) elements are touched
+}
+
+// Two small constants that look large: a product of them would take the oracle hours.
+TEST(OnnxErrors, FoldingOfProductsHasALimit) {
+  const Model model{"",
+                    13,
+                    "",
+                    {{make_node("Expand", {"one", "shape"}, {"big"}), make_node("MatMul", {"big", "big"}, {"y"})},
+                     {{"one", f32s({1, 1}, {1})}, {"shape", i64s({2}, {8192, 8192})}},
+                     {},
+                     {"y"}}};
+  const auto made = import_model(model);
+  ASSERT_TRUE(made.ok()) << made.status().to_string();
+  EXPECT_EQ(made->graph->node_count(), 1u);
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ struct OnnxInput {
 // What a small file may at most cost: a few functions that call each other can stand for any number of nodes.
 struct OnnxImportLimits {
   int64_t expanded_nodes = int64_t{1} << 20;   // nodes that functions, branches and turns of loops stand for
-  int64_t folded_elements = int64_t{1} << 28;  // made by folding; what exceeds them is computed at run time
+  int64_t folded_elements = int64_t{1} << 28;  // touched by folding; what exceeds them is computed at run time
 };
 
 struct OnnxImportOptions {
