@@ -103,7 +103,7 @@ TEST_P(Truncation, ReadsNothingBeyond) {
     for (const size_t length : {end - 1, end, std::min(end + 1, bytes_.size())}) {
       const std::vector<char> exact(bytes_.begin(), bytes_.begin() + static_cast<std::ptrdiff_t>(length));
       const Result<OnnxModel> cut = import({exact.data(), exact.size()});
-      if (!cut.ok()) EXPECT_EQ(cut.status().code(), Code::invalid_argument) << cut.status().to_string();
+      EXPECT_TRUE(cut.ok() || cut.status().code() == Code::invalid_argument) << cut.status().to_string();
     }
   }
 }

@@ -105,13 +105,13 @@ void write(const GraphDef& graph, const WriteOptions& options, ::onnx::GraphProt
     if (options.external_location.empty()) continue;
     item->clear_raw_data();
     item->set_data_location(::onnx::TensorProto::EXTERNAL);
-    for (const auto& [key, value] :
+    for (const auto& [key, text] :
          {std::pair("location", options.external_location), std::pair("offset", options.external_offset),
           std::pair("length", options.external_length)}) {
-      if (value.empty()) continue;
+      if (text.empty()) continue;
       auto* entry = item->add_external_data();
       entry->set_key(key);
-      entry->set_value(value);
+      entry->set_value(text);
     }
   }
   for (const OnnxInput& input : graph.inputs) write(input, proto->add_input());
