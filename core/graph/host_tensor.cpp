@@ -54,6 +54,13 @@ Result<HostTensor> HostTensor::borrow(DType dtype, std::vector<int64_t> shape, s
   return tensor;
 }
 
+Result<HostTensor> HostTensor::aligned() const {
+  if (null_ || reinterpret_cast<uintptr_t>(data_) % type_layout(dtype_).block_bytes == 0) return *this;
+  BP_TRY_ASSIGN(HostTensor copy, zeros(dtype_, shape_));
+  std::memcpy(copy.mutable_bytes().data(), data_, byte_count_);
+  return copy;
+}
+
 std::string HostTensor::to_string() const {
   if (null_) return "null tensor";
   return cat(type_name(dtype_), " ", shape_text(shape_));

@@ -47,7 +47,9 @@ class Run {
     for (const auto& [name, value] : inputs)
       if (graph_.find_input(name) == nullptr) return not_found(cat("the graph has no input named '", name, "'"));
     for (StorageId id = 0; id < graph_.storage_count(); ++id) {
-      if (values_[id].is_null()) values_[id] = graph_.constant(id);
+      if (values_[id].is_null()) {
+        BP_TRY_ASSIGN(values_[id], graph_.constant(id).aligned());
+      }
       if (values_[id].is_null() && is_mutable(id)) BP_TRY(make_zeros(id));
     }
     for (NodeId node = 0; node < graph_.node_count(); ++node)

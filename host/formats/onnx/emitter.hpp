@@ -24,6 +24,9 @@ inline constexpr std::string_view kNeedsValueId = "onnx.needs-value";
 
 class Emitter {
  public:
+  // `folded_elements`: how many elements folding may touch in all; then ops on constants stay ops.
+  explicit Emitter(int64_t folded_elements) : foldable_elements_(folded_elements) {}
+
   // ---- leaves
   // `candidate`: a number of the caller's if the input's value may be baked in later, else -1.
   Result<TensorId> input(const std::string& name, DType dtype, std::span<const int64_t> shape, int64_t candidate);
@@ -31,6 +34,9 @@ class Emitter {
   // A scalar constant, converted to dtype as `cast` does.
   Result<TensorId> scalar(DType dtype, double value);
   Result<TensorId> i64s(std::span<const int64_t> values);  // rank 1
+  // Before a lowering computes a constant of so many elements itself: counts them as folding does. Errors:
+  // resource_exhausted beyond what folding may make.
+  Status claim(int64_t elements);
 
   // ---- ops
   Result<TensorId> op(Op op, std::span<const TensorId> inputs, const AttrList& attrs = {});
@@ -41,6 +47,7 @@ class Emitter {
                                      std::span<const bool> wanted);
   // Nodes made from now on get this name.
   void set_node_name(std::string name) { node_name_ = std::move(name); }
+  const std::string& node_name() const { return node_name_; }
 
   // ---- views
   Result<TensorId> reshape(TensorId x, std::span<const int64_t> shape);
@@ -63,17 +70,20 @@ class Emitter {
   struct Origin {
     bool runtime = true;
     std::set<uint32_t> candidates;  // meaningful if not runtime
+    bool is_folded = true;          // false: an op on constants that was too big to evaluate stands before it
   };
   void track(TensorId made, Origin origin);
   Result<TensorId> view(TensorId x, Result<TensorId> made);
   Origin origin_of(std::span<const TensorId> inputs) const;
+  Origin origin_of_op(std::span<const TensorId> inputs) const;  // one that was not folded
   // Whether the op is evaluated now; false too where the result would be too big to keep as a constant.
-  bool folds(Op op, std::span<const TensorId> inputs, const AttrList& attrs) const;
+  bool folds(Op op, std::span<const TensorId> inputs, const AttrList& attrs);
   Result<std::vector<HostTensor>> evaluate(Op op, std::span<const TensorId> inputs, const AttrList& attrs) const;
 
   GraphBuilder builder_;
   std::vector<Origin> origins_;
   std::set<uint32_t> needed_;
+  int64_t foldable_elements_;
   std::string node_name_;
 };
 

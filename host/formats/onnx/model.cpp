@@ -17,6 +17,13 @@ std::string OnnxInput::to_string() const {
 }  // namespace backplane
 
 namespace backplane::onnx_import {
+namespace {
+
+std::string qualified(const std::string& domain, const std::string& name) {
+  return domain.empty() ? name : cat(domain, ".", name);
+}
+
+}  // namespace
 
 const AttributeDef::Value* NodeDef::find(std::string_view attribute) const {
   for (const AttributeDef& candidate : attributes) {
@@ -26,12 +33,14 @@ const AttributeDef::Value* NodeDef::find(std::string_view attribute) const {
 }
 
 std::string NodeDef::to_string() const {
-  std::string text = domain.empty() || domain == "ai.onnx" ? op : cat(domain, ".", op);
+  std::string text = qualified(domain, op);
   if (!name.empty()) return cat(text, " '", name, "'");
   for (const std::string& output : outputs) {
     if (!output.empty()) return cat(text, " (writing '", output, "')");
   }
   return text;
 }
+
+std::string FunctionDef::to_string() const { return qualified(domain, name); }
 
 }  // namespace backplane::onnx_import

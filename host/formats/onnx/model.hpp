@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -23,7 +24,11 @@ struct AttributeDef {
   struct Other {
     std::string kind;
   };
-  using Value = std::variant<Other, int64_t, double, std::string, std::vector<int64_t>, std::vector<double>,
+  // In a function's body: the attribute of that name of the node that calls the function.
+  struct Reference {
+    std::string name;
+  };
+  using Value = std::variant<Other, Reference, int64_t, double, std::string, std::vector<int64_t>, std::vector<double>,
                              std::vector<std::string>, HostTensor, std::shared_ptr<const GraphDef>>;
   std::string name;
   Value value;
@@ -33,6 +38,7 @@ struct NodeDef {
   std::string op, domain, name;
   std::vector<std::string> inputs, outputs;  // empty = absent
   std::vector<AttributeDef> attributes;
+  std::string overload = {};  // of the function that it calls
 
   // The attribute's value, or null.
   const AttributeDef::Value* find(std::string_view attribute) const;
@@ -43,8 +49,25 @@ struct NodeDef {
 struct GraphDef {
   std::vector<NodeDef> nodes;
   std::vector<std::pair<std::string, HostTensor>> initialisers;
-  std::vector<OnnxInput> inputs;  // initialisers that are listed as inputs too are left out
+  // Initialisers that are listed as inputs too are left out. Those of a node's graphs have a name only: they take the
+  // type and shape of what they are given.
+  std::vector<OnnxInput> inputs;
   std::vector<std::string> outputs;
+};
+
+// Domain -> version of the op set that nodes use; the domain of ONNX itself is "".
+using Opsets = std::map<std::string, int64_t>;
+
+// A function: nodes that stand for one node, of a model or of the standard.
+struct FunctionDef {
+  std::string name, domain, overload;
+  std::vector<std::string> inputs, outputs;
+  std::vector<AttributeDef> defaults;  // of attributes that a call may leave out
+  Opsets opsets;                       // of its nodes
+  std::vector<NodeDef> nodes;
+
+  // "com.example.Scale"
+  std::string to_string() const;
 };
 
 struct Model {
@@ -52,6 +75,8 @@ struct Model {
   int64_t opset = 0;
   std::string producer;
   GraphDef graph;
+  Opsets opsets = {};  // opset among them
+  std::vector<FunctionDef> functions = {};
 };
 
 }  // namespace backplane::onnx_import

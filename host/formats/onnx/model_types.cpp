@@ -35,4 +35,12 @@ std::optional<DType> dtype_of_onnx(int64_t number) {
   }
 }
 
+int64_t onnx_of_dtype(DType dtype) {
+  constexpr int64_t kNewestNumber = 16;
+  for (int64_t number = 1; number <= kNewestNumber; ++number) {
+    if (dtype_of_onnx(number) == dtype) return number;
+  }
+  return 0;
+}
+
 }  // namespace backplane::onnx_import

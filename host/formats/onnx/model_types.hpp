@@ -10,5 +10,7 @@ namespace backplane::onnx_import {
 
 // The type that TensorProto.DataType `number` means; nullopt if Backplane has it not (strings, complex, float8 ...).
 std::optional<DType> dtype_of_onnx(int64_t number);
+// The other way round; 0, ONNX's "undefined", for types that ONNX has not.
+int64_t onnx_of_dtype(DType dtype);
 
 }  // namespace backplane::onnx_import

@@ -40,6 +40,15 @@ Result<int64_t> NodeContext::in_i64(size_t at) {
   return values[0];
 }
 
+Result<bool> NodeContext::known_bool(TensorId condition) {
+  Result<HostTensor> value = emit.constant_value(condition);
+  if (!value.ok()) return value.status().with_context("its condition decides what there is to run");
+  if (value->elements() != 1 || value->dtype() != DType::kBOOL) {
+    return invalid_argument(cat("the condition must be one bool, found ", value->to_string()));
+  }
+  return *value->data<uint8_t>() != 0;
+}
+
 Result<std::vector<int64_t>> NodeContext::list(std::string_view key, size_t at, int64_t input_since) {
   if (opset_ >= input_since) return in_i64s(at);
   return i64s(key);
@@ -94,6 +103,14 @@ const GraphDef* NodeContext::graph(std::string_view key) {
 Status NodeContext::set(size_t at, const Result<TensorId>& made) {
   if (!made.ok()) return made.status();
   if (at < outputs_.size()) outputs_[at] = *made;
+  return ok_status();
+}
+
+Status NodeContext::set_all(std::span<const TensorId> made) {
+  if (made.size() < outputs_.size()) {
+    return invalid_argument(cat("it has ", outputs_.size(), " outputs, but ", made.size(), " are made"));
+  }
+  std::copy_n(made.begin(), outputs_.size(), outputs_.begin());
   return ok_status();
 }
 

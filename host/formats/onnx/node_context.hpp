@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,21 +13,25 @@
 
 namespace backplane::onnx_import {
 
-// Puts a branch's nodes in the place of the node that is being lowered.
-class BranchInliner {
+// Puts the nodes of a graph that a node holds into the place of the node.
+class GraphInliner {
  public:
-  virtual ~BranchInliner() = default;
-  // Returns the branch's outputs. Errors: as importing.
-  virtual Result<std::vector<TensorId>> inline_branch(const GraphDef& branch) = 0;
+  virtual ~GraphInliner() = default;
+  // Returns the graph's outputs for these inputs; kUnavailable among them: something in it is unsupported, and noted.
+  // `label` tells the names of its nodes from those of other graphs of the node. Errors: as importing.
+  virtual Result<std::vector<TensorId>> inline_graph(const GraphDef& graph, std::span<const TensorId> inputs,
+                                                     const std::string& label) = 0;
+  // Something about the node that the user should know.
+  virtual void note(const std::string& text) = 0;
 };
 
 class NodeContext {
  public:
   // References outlive the context. `op` is the row's op; `inputs` has kNone where an input is absent.
   NodeContext(const NodeDef& node, int64_t opset, Op op, std::vector<TensorId> inputs, Emitter& emitter,
-              BranchInliner& branches)
+              GraphInliner& graphs)
       : emit(emitter),
-        inliner(branches),
+        inliner(graphs),
         node_(node),
         opset_(opset),
         op_(op),
@@ -34,7 +39,7 @@ class NodeContext {
         outputs_(node.outputs.size(), kNone) {}
 
   Emitter& emit;
-  BranchInliner& inliner;
+  GraphInliner& inliner;
 
   const NodeDef& node() const { return node_; }
   int64_t opset() const { return opset_; }
@@ -48,6 +53,8 @@ class NodeContext {
   Result<std::vector<int64_t>> in_i64s(size_t at);
   Result<std::vector<double>> in_f64s(size_t at);  // of any type
   Result<int64_t> in_i64(size_t at);               // of one element
+  // The value of a tensor that decides what there is to run. Errors: as Emitter::constant_value; invalid_argument.
+  Result<bool> known_bool(TensorId condition);
   // The list that older opsets give as attribute `key` and newer ones as input `at`; empty if absent.
   Result<std::vector<int64_t>> list(std::string_view key, size_t at, int64_t input_since);
 
@@ -67,6 +74,7 @@ class NodeContext {
   bool wants(size_t at) const { return at < outputs_.size() && !node_.outputs[at].empty(); }
   // Sets an output, or returns the failure: `return c.set(0, c.emit.op(...))`.
   Status set(size_t at, const Result<TensorId>& made);
+  Status set_all(std::span<const TensorId> made);
   const std::vector<TensorId>& outputs() const { return outputs_; }
 
   // What was wrong with an attribute that was asked for.

@@ -19,7 +19,7 @@ using onnx_import::Model;
 
 Result<Model> read_file(const std::string& path) {
   BP_TRY_ASSIGN(const std::shared_ptr<const onnx_import::FileMap> map, onnx_import::FileMap::open(path));
-  return onnx_import::read_model(map->bytes(), path, std::filesystem::path(path).parent_path().string());
+  return onnx_import::read_model({map->bytes(), map}, path, std::filesystem::path(path).parent_path().string());
 }
 
 // "sr = 16000", "scales = [1, 1, 0.5]"
@@ -67,7 +67,7 @@ Result<OnnxModel> import_model(const Model& model, const OnnxImportOptions& opti
   BP_TRY_ASSIGN(const std::vector<BoundInput> inputs, onnx_import::bind_inputs(model, options));
   std::set<uint32_t> baked;
   for (;;) {
-    onnx_import::Importer importer(model, inputs, baked);
+    onnx_import::Importer importer(model, inputs, baked, options.limits);
     Result<std::shared_ptr<const Graph>> graph = importer.run();
     if (!graph.ok()) {
       if (graph.status().id() != onnx_import::kNeedsValueId) return graph.status();
@@ -76,23 +76,45 @@ Result<OnnxModel> import_model(const Model& model, const OnnxImportOptions& opti
     }
     OnnxModel made{*std::move(graph), model.opset, model.producer, {}, {}};
     for (const uint32_t at : baked) made.specialised.push_back(baked_text(inputs[at]));
-    made.notes = unused_inputs(*made.graph);
+    made.notes = importer.notes();
+    for (std::string& note : unused_inputs(*made.graph)) made.notes.push_back(std::move(note));
     return made;
   }
 }
 
+// A line without its middle: what it starts with says where, what it ends with says what.
+std::string abridged(std::string line) {
+  constexpr size_t kHeadBytes = 500, kTailBytes = 500;
+  if (line.size() <= kHeadBytes + kTailBytes) return line;
+  size_t tail = line.size() - kTailBytes;
+  while (tail < line.size() && (static_cast<unsigned char>(line[tail]) & 0xC0U) == 0x80U) ++tail;  // whole characters
+  return cat(shortened(line, kHeadBytes), std::string_view(line).substr(tail));
+}
+
+// Messages quote what the file says, and names of a file can be long and anything but text.
+Status presentable(const Status& status) {
+  std::vector<std::string> lines;
+  for (std::string_view rest = status.message(); !rest.empty();) {
+    const size_t end = std::min(rest.find('\n'), rest.size());
+    lines.push_back(abridged(printable(rest.substr(0, end))));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return Status(status.code(), join(lines, "\n"), status.id());
+}
+
 Result<OnnxModel> import_named(const Result<Model>& model, const OnnxImportOptions& options) {
-  if (!model.ok()) return model.status();
+  if (!model.ok()) return presentable(model.status());
   Result<OnnxModel> made = import_model(*model, options);
-  if (!made.ok()) return made.status().with_context(model->name);
+  if (!made.ok()) return presentable(made.status().with_context(model->name));
   return made;
 }
 
 }  // namespace
 
 Result<std::vector<OnnxInput>> read_onnx_inputs(const std::string& path) {
-  BP_TRY_ASSIGN(Model model, read_file(path));
-  return std::move(model.graph.inputs);
+  Result<Model> model = read_file(path);
+  if (!model.ok()) return presentable(model.status());
+  return std::move(model->graph.inputs);
 }
 
 Result<OnnxModel> import_onnx(const std::string& path, const OnnxImportOptions& options) {
@@ -101,7 +123,7 @@ Result<OnnxModel> import_onnx(const std::string& path, const OnnxImportOptions& 
 
 Result<OnnxModel> import_onnx_bytes(std::string_view bytes, const std::string& name, const std::string& folder,
                                     const OnnxImportOptions& options) {
-  return import_named(onnx_import::read_model(std::as_bytes(std::span(bytes.data(), bytes.size())), name, folder),
+  return import_named(onnx_import::read_model({std::as_bytes(std::span(bytes.data(), bytes.size()))}, name, folder),
                       options);
 }
 

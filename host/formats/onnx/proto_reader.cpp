@@ -12,21 +12,63 @@
 
 #include "backplane/base/text.hpp"
 #include "file_map.hpp"
+#include "lean_model.hpp"
 #include "model_types.hpp"
 
 namespace backplane::onnx_import {
 namespace {
 
 namespace fs = std::filesystem;
+using ::google::protobuf::RepeatedPtrField;
 using ::onnx::AttributeProto;
+using ::onnx::FunctionProto;
 using ::onnx::GraphProto;
 using ::onnx::ModelProto;
 using ::onnx::NodeProto;
+using ::onnx::OperatorSetIdProto;
 using ::onnx::TensorProto;
 using ::onnx::ValueInfoProto;
 
+// Weights from this size on stay where they are.
+constexpr size_t kLargeBytes = size_t{1} << 16;
+
 // Nested subgraphs beyond this are no honest model, and conversion recurses over them.
 constexpr int kMaxSubgraphDepth = 24;
+
+std::string domain_of(const std::string& written) { return written == "ai.onnx" ? std::string() : written; }
+
+// The values of a field, of bytes, that ONNX has and the classes of libonnx_proto do not know yet.
+std::vector<std::string> newer_fields(const google::protobuf::Message& proto, int number) {
+  const google::protobuf::UnknownFieldSet& fields = proto.GetReflection()->GetUnknownFields(proto);
+  std::vector<std::string> values;
+  for (int at = 0; at < fields.field_count(); ++at) {
+    const google::protobuf::UnknownField& field = fields.field(at);
+    if (field.number() == number && field.type() == google::protobuf::UnknownField::TYPE_LENGTH_DELIMITED) {
+      values.push_back(field.length_delimited());
+    }
+  }
+  return values;
+}
+
+std::string newer_field(const google::protobuf::Message& proto, int number) {
+  const std::vector<std::string> values = newer_fields(proto, number);
+  return values.empty() ? std::string() : values.back();
+}
+
+// Errors: invalid_argument for a version of ONNX's own op set that is not supported.
+Result<Opsets> opsets_of(const RepeatedPtrField<OperatorSetIdProto>& imports) {
+  Opsets opsets;
+  for (const OperatorSetIdProto& import : imports) {
+    int64_t& version = opsets[domain_of(import.domain())];
+    version = std::max(version, import.version());
+  }
+  const auto found = opsets.find("");
+  if (found != opsets.end() && (found->second < kOldestOpset || found->second > kNewestOpset)) {
+    return invalid_argument(cat("opset ", found->second, " is not supported; ", kOldestOpset, " to ", kNewestOpset,
+                                " are: convert the model with ONNX's version converter"));
+  }
+  return opsets;
+}
 
 // Fills a tensor from a list of a message, whose elements may be wider than the tensor's.
 template <class Stored, class List>
@@ -38,25 +80,29 @@ HostTensor narrow(HostTensor tensor, const List& list) {
 
 class ProtoReader {
  public:
-  ProtoReader(std::shared_ptr<const ModelProto> proto, std::string folder)
-      : proto_(std::move(proto)), folder_(std::move(folder)) {}
+  // `keeper` owns all messages that are read; `file` is what tensors in kThisFile lie in.
+  ProtoReader(std::shared_ptr<const void> keeper, std::string folder, Serialised file)
+      : keeper_(std::move(keeper)), folder_(std::move(folder)), file_(std::move(file)) {}
 
   Result<GraphDef> graph(const GraphProto& proto, int depth);
+  Result<FunctionDef> function(const FunctionProto& proto);
 
  private:
   Result<NodeDef> node(const NodeProto& proto, int depth);
+  Result<std::vector<NodeDef>> nodes(const RepeatedPtrField<NodeProto>& protos, int depth);
   Result<AttributeDef::Value> attribute(const AttributeProto& proto, int depth);
   Result<HostTensor> tensor(const TensorProto& proto);
   Result<HostTensor> listed(const TensorProto& proto, DType dtype, std::vector<int64_t> shape);
   Result<HostTensor> shared(DType dtype, std::vector<int64_t> shape, std::span<const std::byte> bytes,
                             std::shared_ptr<const void> keeper);
   Result<HostTensor> external(const TensorProto& proto, DType dtype, std::vector<int64_t> shape);
-  Result<std::shared_ptr<const FileMap>> external_file(const std::string& location);
+  Result<Serialised> external_file(const std::string& location);
   Result<OnnxInput> input(const ValueInfoProto& proto);
 
-  std::shared_ptr<const ModelProto> proto_;
+  std::shared_ptr<const void> keeper_;
   std::string folder_;
-  std::map<std::string, std::shared_ptr<const FileMap>> files_;
+  Serialised file_;
+  std::map<std::string, Serialised> files_;
 };
 
 Result<HostTensor> ProtoReader::tensor(const TensorProto& proto) {
@@ -70,7 +116,7 @@ Result<HostTensor> ProtoReader::tensor(const TensorProto& proto) {
     if (proto.data_location() == TensorProto::EXTERNAL) return external(proto, *dtype, shape);
     if (!proto.has_raw_data()) return listed(proto, *dtype, shape);
     const std::string& raw = proto.raw_data();
-    return shared(*dtype, shape, std::as_bytes(std::span(raw.data(), raw.size())), proto_);
+    return shared(*dtype, shape, std::as_bytes(std::span(raw.data(), raw.size())), keeper_);
   }();
   if (!made.ok()) return made.status().with_context(what);
   return made;
@@ -83,8 +129,10 @@ Result<HostTensor> ProtoReader::shared(DType dtype, std::vector<int64_t> shape, 
     return invalid_argument(cat("shape ", shape_text(shape), " of ", type_name(dtype), " needs ", wanted,
                                 " bytes, found ", bytes.size(), "; the file is damaged or truncated"));
   }
+  // What is large may be unaligned: sessions copy such weights once, into the memory of the device that reads them.
   const bool aligned = reinterpret_cast<uintptr_t>(bytes.data()) % type_layout(dtype).block_bytes == 0;
-  if (aligned && dtype != DType::kBOOL) return HostTensor::borrow(dtype, std::move(shape), bytes, std::move(keeper));
+  const bool stays = aligned || (bytes.size() >= kLargeBytes && is_float(dtype));
+  if (stays && dtype != DType::kBOOL) return HostTensor::borrow(dtype, std::move(shape), bytes, std::move(keeper));
   BP_TRY_ASSIGN(HostTensor copy, HostTensor::zeros(dtype, std::move(shape)));
   if (dtype == DType::kBOOL) {  // a bool is 0 or 1, whatever the file holds
     for (size_t at = 0; at < bytes.size(); ++at) copy.mutable_bytes()[at] = std::byte{bytes[at] != std::byte{0}};
@@ -132,7 +180,8 @@ Result<HostTensor> ProtoReader::listed(const TensorProto& proto, DType dtype, st
   }
 }
 
-Result<std::shared_ptr<const FileMap>> ProtoReader::external_file(const std::string& location) {
+Result<Serialised> ProtoReader::external_file(const std::string& location) {
+  if (location == kThisFile && file_.keeper) return file_;
   if (const auto found = files_.find(location); found != files_.end()) return found->second;
   const fs::path path(location);
   if (location.empty() || path.is_absolute() || location.find('\0') != std::string::npos) {
@@ -146,9 +195,8 @@ Result<std::shared_ptr<const FileMap>> ProtoReader::external_file(const std::str
   if (error || inside.empty() || *inside.begin() == "..") {
     return invalid_argument(cat("external data at '", location, "' lies outside of the model's folder"));
   }
-  BP_TRY_ASSIGN(std::shared_ptr<const FileMap> map, FileMap::open(full.string()));
-  files_.emplace(location, map);
-  return map;
+  BP_TRY_ASSIGN(const std::shared_ptr<const FileMap> map, FileMap::open(full.string()));
+  return files_.emplace(location, Serialised{map->bytes(), map}).first->second;
 }
 
 Result<HostTensor> ProtoReader::external(const TensorProto& proto, DType dtype, std::vector<int64_t> shape) {
@@ -165,20 +213,21 @@ Result<HostTensor> ProtoReader::external(const TensorProto& proto, DType dtype, 
     }
     (entry.key() == "offset" ? offset : length) = number;
   }
-  BP_TRY_ASSIGN(const std::shared_ptr<const FileMap> map, external_file(location));
+  BP_TRY_ASSIGN(const Serialised file, external_file(location));
   const uint64_t start = offset.value_or(0);
-  const uint64_t size = map->bytes().size();
+  const uint64_t size = file.bytes.size();
   if (start > size || length.value_or(0) > size - start) {
     return invalid_argument(cat("external data '", location, "' has ", size, " bytes, but the tensor wants ",
                                 length.value_or(0), " at ", start, "; the file is truncated or not the model's"));
   }
   BP_TRY_ASSIGN(const uint64_t wanted, dense_bytes(dtype, shape));
   const uint64_t taken = length ? *length : std::min(wanted, size - start);
-  return shared(dtype, std::move(shape), map->bytes().subspan(start, taken), map);
+  return shared(dtype, std::move(shape), file.bytes.subspan(start, taken), file.keeper);
 }
 
 Result<AttributeDef::Value> ProtoReader::attribute(const AttributeProto& proto, int depth) {
   using Value = AttributeDef::Value;
+  if (!proto.ref_attr_name().empty()) return Value(AttributeDef::Reference{proto.ref_attr_name()});
   switch (proto.type()) {
     case AttributeProto::INT:
       return Value(proto.i());
@@ -208,8 +257,9 @@ Result<AttributeDef::Value> ProtoReader::attribute(const AttributeProto& proto, 
 Result<NodeDef> ProtoReader::node(const NodeProto& proto, int depth) {
   NodeDef made;
   made.op = proto.op_type();
-  made.domain = proto.domain() == "ai.onnx" ? std::string() : proto.domain();
+  made.domain = domain_of(proto.domain());
   made.name = proto.name();
+  made.overload = newer_field(proto, 8);
   made.inputs.assign(proto.input().begin(), proto.input().end());
   made.outputs.assign(proto.output().begin(), proto.output().end());
   for (const AttributeProto& item : proto.attribute()) {
@@ -256,32 +306,51 @@ Result<GraphDef> ProtoReader::graph(const GraphProto& proto, int depth) {
   }
   for (const ValueInfoProto& item : proto.input()) {
     if (initialised.count(item.name())) continue;  // its default value is all that is ever used
+    if (depth > 0) {
+      made.inputs.push_back({item.name(), {}, {}, false});
+      continue;
+    }
     BP_TRY_ASSIGN(OnnxInput value, input(item));
     made.inputs.push_back(std::move(value));
   }
   for (const ValueInfoProto& item : proto.output()) made.outputs.push_back(item.name());
-  made.nodes.reserve(static_cast<size_t>(proto.node_size()));
-  for (const NodeProto& item : proto.node()) {
+  BP_TRY_ASSIGN(made.nodes, nodes(proto.node(), depth));
+  return made;
+}
+
+Result<std::vector<NodeDef>> ProtoReader::nodes(const RepeatedPtrField<NodeProto>& protos, int depth) {
+  std::vector<NodeDef> made;
+  made.reserve(static_cast<size_t>(protos.size()));
+  for (const NodeProto& item : protos) {
     BP_TRY_ASSIGN(NodeDef value, node(item, depth));
-    made.nodes.push_back(std::move(value));
+    made.push_back(std::move(value));
   }
   return made;
 }
 
-Result<int64_t> opset_of(const ModelProto& proto) {
-  int64_t opset = 0;
-  for (const auto& import : proto.opset_import()) {
-    if (import.domain().empty() || import.domain() == "ai.onnx") opset = std::max(opset, import.version());
-  }
-  if (opset < kOldestOpset || opset > kNewestOpset) {
-    return invalid_argument(cat("opset ", opset, " is not supported; ", kOldestOpset, " to ", kNewestOpset,
-                                " are: convert the model with ONNX's version converter"));
-  }
-  return opset;
+Result<FunctionDef> ProtoReader::function(const FunctionProto& proto) {
+  FunctionDef made;
+  made.name = proto.name();
+  made.domain = domain_of(proto.domain());
+  made.overload = newer_field(proto, 13);
+  made.inputs.assign(proto.input().begin(), proto.input().end());
+  made.outputs.assign(proto.output().begin(), proto.output().end());
+  Result<FunctionDef> result = [&]() -> Result<FunctionDef> {
+    BP_TRY_ASSIGN(made.opsets, opsets_of(proto.opset_import()));
+    for (const std::string& field : newer_fields(proto, 11)) {
+      AttributeProto item;
+      if (!item.ParsePartialFromString(field)) return invalid_argument("an attribute's default cannot be parsed");
+      BP_TRY_ASSIGN(AttributeDef::Value value, attribute(item, 0));
+      made.defaults.push_back({item.name(), std::move(value)});
+    }
+    BP_TRY_ASSIGN(made.nodes, nodes(proto.node(), 0));
+    return std::move(made);
+  }();
+  if (!result.ok()) return result.status().with_context(cat("function ", proto.domain(), ".", proto.name()));
+  return result;
 }
 
-Result<Model> convert(std::span<const std::byte> bytes, const std::string& name, const std::string& folder) {
-  if (bytes.empty()) return invalid_argument("the file is empty");
+Result<std::shared_ptr<const ModelProto>> parse(std::span<const std::byte> bytes) {
   if (bytes.size() > INT_MAX) {
     return invalid_argument(cat("the file has ", bytes_text(bytes.size()),
                                 "; protobuf files end at 2 GiB: store the weights as external data"));
@@ -291,6 +360,15 @@ Result<Model> convert(std::span<const std::byte> bytes, const std::string& name,
   if (!proto->ParsePartialFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
     return invalid_argument("not an ONNX model, or truncated: its protobuf cannot be parsed");
   }
+  return std::shared_ptr<const ModelProto>(std::move(proto));
+}
+
+Result<Model> convert(const Serialised& file, const std::string& name, const std::string& folder) {
+  if (file.bytes.empty()) return invalid_argument("the file is empty");
+  BP_TRY(check_fields(file.bytes));
+  const std::optional<std::string> lean = file.keeper ? lean_model(file.bytes, kLargeBytes) : std::nullopt;
+  BP_TRY_ASSIGN(const std::shared_ptr<const ModelProto> proto,
+                parse(lean ? std::as_bytes(std::span(*lean)) : file.bytes));
   if (!proto->has_graph() || proto->opset_import_size() == 0) {
     return invalid_argument(
         cat("not an ONNX model, or truncated: it has no ", proto->has_graph() ? "opset_import" : "graph"));
@@ -298,23 +376,43 @@ Result<Model> convert(std::span<const std::byte> bytes, const std::string& name,
   Model model;
   model.name = name;
   model.producer = proto->producer_name();
-  BP_TRY_ASSIGN(model.opset, opset_of(*proto));
-  ProtoReader reader(proto, folder);
+  BP_TRY_ASSIGN(model.opsets, opsets_of(proto->opset_import()));
+  model.opset = model.opsets[""];
+  ProtoReader reader(proto, folder, file);
   BP_TRY_ASSIGN(model.graph, reader.graph(proto->graph(), 0));
+  for (const FunctionProto& item : proto->functions()) {
+    BP_TRY_ASSIGN(FunctionDef function, reader.function(item));
+    model.functions.push_back(std::move(function));
+  }
   return model;
+}
+
+// protobuf and the filesystem library throw, on exhausted memory at least.
+template <class Read>
+auto guarded(Read read) -> decltype(read()) {
+  try {
+    return read();
+  } catch (const std::exception& error) {
+    return resource_exhausted(cat("reading failed: ", error.what()));
+  }
 }
 
 }  // namespace
 
-Result<Model> read_model(std::span<const std::byte> bytes, const std::string& name, const std::string& folder) {
-  // protobuf and the filesystem library throw, on exhausted memory at least.
-  try {
-    Result<Model> model = convert(bytes, name, folder);
-    if (!model.ok()) return model.status().with_context(name);
-    return model;
-  } catch (const std::exception& error) {
-    return resource_exhausted(cat(name, ": reading failed: ", error.what()));
-  }
+Result<Model> read_model(const Serialised& file, const std::string& name, const std::string& folder) {
+  Result<Model> model = guarded([&] { return convert(file, name, folder); });
+  if (!model.ok()) return model.status().with_context(name);
+  return model;
+}
+
+Result<FunctionDef> read_function(std::string_view bytes) {
+  return guarded([&]() -> Result<FunctionDef> {
+    auto proto = std::make_shared<FunctionProto>();
+    if (!proto->ParsePartialFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+      return invalid_argument("the function's protobuf cannot be parsed");
+    }
+    return ProtoReader(proto, {}, {}).function(*proto);
+  });
 }
 
 }  // namespace backplane::onnx_import

@@ -18,7 +18,8 @@ class Scope {
  public:
   explicit Scope(const Scope* outer = nullptr) : outer_(outer) {}  // `outer` outlives the scope
 
-  // Errors: invalid_argument for a name that this very scope has already.
+  // kNone: an input of a function that the call leaves out. Errors: invalid_argument for a name that this very scope
+  // has already.
   Status define(const std::string& name, TensorId tensor);
   std::optional<TensorId> find(const std::string& name) const;
 

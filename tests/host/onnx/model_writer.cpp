@@ -37,6 +37,7 @@ struct AttributeWriter {
   using Type = ::onnx::AttributeProto;
 
   void operator()(const AttributeDef::Other&) { proto->set_type(Type::TYPE_PROTO); }
+  void operator()(const AttributeDef::Reference& reference) { proto->set_ref_attr_name(reference.name); }
   void operator()(int64_t value) { proto->set_type(Type::INT), proto->set_i(value); }
   void operator()(double value) { proto->set_type(Type::FLOAT), proto->set_f(static_cast<float>(value)); }
   void operator()(const std::string& value) { proto->set_type(Type::STRING), proto->set_s(value); }
@@ -58,17 +59,24 @@ struct AttributeWriter {
   }
 };
 
+void write(const AttributeDef& attribute, ::onnx::AttributeProto* proto) {
+  proto->set_name(attribute.name);
+  std::visit(AttributeWriter{proto}, attribute.value);
+}
+
+// A field that the classes of libonnx_proto do not have.
+void write_newer(google::protobuf::Message* proto, int number, const std::string& value) {
+  if (!value.empty()) *proto->GetReflection()->MutableUnknownFields(proto)->AddLengthDelimited(number) = value;
+}
+
 void write(const NodeDef& node, ::onnx::NodeProto* proto) {
   proto->set_op_type(node.op);
   proto->set_domain(node.domain);
   proto->set_name(node.name);
   for (const std::string& name : node.inputs) proto->add_input(name);
   for (const std::string& name : node.outputs) proto->add_output(name);
-  for (const AttributeDef& attribute : node.attributes) {
-    ::onnx::AttributeProto* item = proto->add_attribute();
-    item->set_name(attribute.name);
-    std::visit(AttributeWriter{item}, attribute.value);
-  }
+  for (const AttributeDef& attribute : node.attributes) write(attribute, proto->add_attribute());
+  write_newer(proto, 8, node.overload);
 }
 
 void write(const OnnxInput& input, ::onnx::ValueInfoProto* proto) {
@@ -97,12 +105,36 @@ void write(const GraphDef& graph, const WriteOptions& options, ::onnx::GraphProt
     if (options.external_location.empty()) continue;
     item->clear_raw_data();
     item->set_data_location(::onnx::TensorProto::EXTERNAL);
-    auto* entry = item->add_external_data();
-    entry->set_key("location");
-    entry->set_value(options.external_location);
+    for (const auto& [key, text] :
+         {std::pair("location", options.external_location), std::pair("offset", options.external_offset),
+          std::pair("length", options.external_length)}) {
+      if (text.empty()) continue;
+      auto* entry = item->add_external_data();
+      entry->set_key(key);
+      entry->set_value(text);
+    }
   }
   for (const OnnxInput& input : graph.inputs) write(input, proto->add_input());
   for (const std::string& output : graph.outputs) proto->add_output()->set_name(output);
+}
+
+void write(const FunctionDef& function, ::onnx::FunctionProto* proto) {
+  proto->set_name(function.name);
+  proto->set_domain(function.domain);
+  for (const std::string& name : function.inputs) proto->add_input(name);
+  for (const std::string& name : function.outputs) proto->add_output(name);
+  for (const AttributeDef& attribute : function.defaults) {
+    ::onnx::AttributeProto item;
+    write(attribute, &item);
+    write_newer(proto, 11, item.SerializeAsString());
+  }
+  for (const NodeDef& node : function.nodes) write(node, proto->add_node());
+  write_newer(proto, 13, function.overload);
+  for (const auto& [domain, version] : function.opsets) {
+    auto* import = proto->add_opset_import();
+    import->set_domain(domain);
+    import->set_version(version);
+  }
 }
 
 }  // namespace
@@ -113,6 +145,7 @@ std::string write_model(const Model& model, const WriteOptions& options) {
   proto.set_producer_name(model.producer);
   write(model.graph, options, proto.mutable_graph());
   proto.add_opset_import()->set_version(model.opset);
+  for (const FunctionDef& function : model.functions) write(function, proto.add_functions());
   return proto.SerializeAsString();
 }
 
@@ -146,9 +179,13 @@ std::vector<HostTensor> run_model(const Model& model, const std::map<std::string
   const Result<OnnxModel> made = import_model(model, {{}, values});
   EXPECT_TRUE(made.ok()) << made.status().to_string();
   if (!made.ok()) return {};
+  return run_graph(*made->graph, values);
+}
+
+std::vector<HostTensor> run_graph(const Graph& graph, const std::map<std::string, HostTensor>& values) {
   std::map<std::string, HostTensor> fed;
-  for (const Graph::Port& port : made->graph->inputs()) fed[port.name] = values.at(port.name);
-  Result<std::vector<HostTensor>> outputs = reference::run(*made->graph, fed);
+  for (const Graph::Port& port : graph.inputs()) fed[port.name] = values.at(port.name);
+  Result<std::vector<HostTensor>> outputs = reference::run(graph, fed);
   EXPECT_TRUE(outputs.ok()) << outputs.status().to_string();
   return outputs.ok() ? *std::move(outputs) : std::vector<HostTensor>();
 }

@@ -11,8 +11,9 @@
 namespace backplane::onnx_import {
 
 struct WriteOptions {
-  std::string external_location;       // not empty: initialisers are said to lie there, from byte 0
-  std::vector<int64_t> claimed_shape;  // not empty: the shape that initialisers claim to have
+  std::string external_location;                 // not empty: initialisers are said to lie there
+  std::string external_offset, external_length;  // not empty: at these bytes
+  std::vector<int64_t> claimed_shape = {};       // not empty: the shape that initialisers claim to have
 };
 
 // The model as a .onnx file.
@@ -28,6 +29,8 @@ HostTensor i64s(std::vector<int64_t> shape, const std::vector<int64_t>& values);
 Result<OnnxModel> import_model(const Model& model, const OnnxImportOptions& options = {});
 // Imports with the values' shapes and runs with the reference evaluator. Fails the test on an error.
 std::vector<HostTensor> run_model(const Model& model, const std::map<std::string, HostTensor>& values);
+// Runs a graph with those of the values that it has inputs for.
+std::vector<HostTensor> run_graph(const Graph& graph, const std::map<std::string, HostTensor>& values);
 std::vector<float> floats(const HostTensor& tensor);
 
 }  // namespace backplane::onnx_import

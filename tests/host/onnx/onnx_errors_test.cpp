@@ -1,6 +1,7 @@
 // Files and requests that must be refused, with a message that helps.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
@@ -52,23 +53,25 @@ TEST(OnnxErrors, OpsetOutsideTheRange) {
 
 TEST(OnnxErrors, AbsurdSizesCostNoMemory) {
   for (const std::vector<int64_t>& shape : {std::vector<int64_t>{int64_t{1} << 40}, {INT64_MAX, INT64_MAX}, {-4}}) {
-    EXPECT_EQ(import_bytes(write_model(add_model(), {"", shape})).code(), Code::invalid_argument) << shape[0];
+    EXPECT_EQ(import_bytes(write_model(add_model(), {"", "", "", shape})).code(), Code::invalid_argument) << shape[0];
   }
 }
 
 TEST(OnnxErrors, AllUnsupportedOpsAtOnce) {
+  const auto body = std::make_shared<const GraphDef>(GraphDef{{make_node("Unheard", {"b"}, {"c"})}, {}, {}, {"c"}});
   Model model{"",
               13,
               "",
               {{make_node("Frobnicate", {"x"}, {"a"}), make_node("NonZero", {"x"}, {"b"}),
-                make_node("Attention", {"a"}, {"y"}), make_node("Loop", {"", "", "b"}, {"l"})},
+                make_node("Attention", {"a"}, {"y"}), make_node("Loop", {"", "", "b"}, {"l"}, {{"body", body}})},
                {},
                {make_input("x", DType::kF32, {17})},
                {"y"}}};
   model.graph.nodes[2].domain = "com.example";
   const Status status = import_model(model).status();
   EXPECT_EQ(status.code(), Code::unimplemented);
-  for (const char* part : {"Frobnicate (opset 13) in 1 node: 'make_a'", "NonZero", "com.example.Attention", "Loop"}) {
+  for (const char* part :
+       {"Frobnicate (opset 13) in 1 node: 'make_a'", "NonZero", "com.example.Attention", "Unheard"}) {
     EXPECT_THAT(status.message(), HasSubstr(part));
   }
 }
@@ -121,8 +124,8 @@ class ExternalData : public ::testing::Test {
   void write_weights(const std::filesystem::path& path, size_t bytes) {
     std::ofstream(path, std::ios::binary) << std::string(bytes, '\0');
   }
-  Status import_at(const std::string& location) {
-    return import_bytes(write_model(add_model(), {location, {}}), (folder_ / "inner").string());
+  Status import_at(const std::string& location, const std::string& offset = "", const std::string& length = "") {
+    return import_bytes(write_model(add_model(), {location, offset, length}), (folder_ / "inner").string());
   }
   std::filesystem::path folder_;
 };
@@ -144,6 +147,80 @@ TEST_F(ExternalData, MayNotLeaveTheModelsFolder) {
 TEST_F(ExternalData, MustHoldTheWholeTensor) {
   write_weights(folder_ / "inner/weights.bin", 511);
   EXPECT_THAT(import_at("weights.bin").message(), HasSubstr("needs 512 bytes, found 511"));
+}
+
+TEST_F(ExternalData, LiesWithinItsFile) {
+  write_weights(folder_ / "inner/weights.bin", 600);
+  EXPECT_TRUE(import_at("weights.bin", "88", "512").ok());
+  EXPECT_TRUE(import_at("weights.bin", "88").ok());
+  EXPECT_TRUE(import_at("weights.bin", "3", "512").ok());  // at an odd address
+  for (const auto& [offset, length] :
+       {std::pair("89", "512"), std::pair("0", "601"), std::pair("601", "0"), std::pair("18446744073709551615", "512"),
+        std::pair("88", "18446744073709551615")}) {
+    EXPECT_THAT(import_at("weights.bin", offset, length).message(), HasSubstr("has 600 bytes, but the tensor wants"))
+        << offset << " " << length;
+  }
+  EXPECT_THAT(import_at("weights.bin", "0", "511").message(), HasSubstr("needs 512 bytes, found 511"));
+  for (const char* offset : {"-1", "0x10", "1e3", "18446744073709551616", " 1"}) {
+    EXPECT_THAT(import_at("weights.bin", offset).message(), HasSubstr("want a number of bytes")) << offset;
+  }
+}
+
+TEST_F(ExternalData, IsARegularFile) {
+  EXPECT_THAT(import_at(".").message(), HasSubstr("not a regular file"));
+  ASSERT_EQ(::mkfifo((folder_ / "inner/pipe").c_str(), 0600), 0);
+  EXPECT_THAT(import_at("pipe").message(), HasSubstr("not a regular file"));
+}
+
+TEST(OnnxErrors, MessagesAreTextAndNotTooLong) {
+  Model model = add_model();
+  model.graph.nodes[0].op = std::string("\x1b[31m\xff") + std::string(5000, 'o');
+  const std::string message = import_model(model).status().message();
+  EXPECT_THAT(message, HasSubstr("\\x1b[31m\\xff"));
+  EXPECT_LT(message.size(), 1200u);
+  EXPECT_THAT(message, HasSubstr("in 1 node: 'make_y'"));  // what is left out is the middle
+}
+
+TEST(OnnxErrors, ComputedConstantsHaveALimit) {
+  Model model{"",
+              13,
+              "",
+              {{make_node("ConstantOfShape", {"shape"}, {"big"}), make_node("EyeLike", {"big"}, {"y"})},
+               {{"shape", i64s({2}, {100000, 100000})}},
+               {},
+               {"y"}}};
+  EXPECT_EQ(import_model(model).status().code(), Code::resource_exhausted);
+  model.graph.nodes = {make_node("Range", {"zero", "end", "one"}, {"y"})};
+  model.graph.initialisers = {{"zero", i64s({}, {0})}, {"end", i64s({}, {900'000'000})}, {"one", i64s({}, {1})}};
+  EXPECT_EQ(import_model(model).status().code(), Code::resource_exhausted);
+}
+
+// Tiles that double a constant again and again are computed at run time from some size on.
+TEST(OnnxErrors, FoldingHasALimit) {
+  Model model{"", 13, "", {{}, {{"v0", f32s({1, 1}, {1})}, {"twice", i64s({2}, {2, 1})}}, {}, {"y"}}};
+  for (int at = 0; at < 20; ++at) {
+    model.graph.nodes.push_back(make_node("Tile", {"v" + std::to_string(at), "twice"}, {"v" + std::to_string(at + 1)}));
+  }
+  model.graph.outputs = {"v20"};
+  OnnxImportOptions options;
+  options.limits.folded_elements = 100;
+  const auto made = import_model(model, options);
+  ASSERT_TRUE(made.ok()) << made.status().to_string();
+  EXPECT_EQ(made->graph->node_count(), 15u);  // (1 + 2) + (2 + 4) + ... + (16 + 32) elements are touched
+}
+
+// Two small constants that look large: a product of them would take the oracle hours.
+TEST(OnnxErrors, FoldingOfProductsHasALimit) {
+  const Model model{"",
+                    13,
+                    "",
+                    {{make_node("Expand", {"one", "shape"}, {"big"}), make_node("MatMul", {"big", "big"}, {"y"})},
+                     {{"one", f32s({1, 1}, {1})}, {"shape", i64s({2}, {8192, 8192})}},
+                     {},
+                     {"y"}}};
+  const auto made = import_model(model);
+  ASSERT_TRUE(made.ok()) << made.status().to_string();
+  EXPECT_EQ(made->graph->node_count(), 1u);
 }
 
 }  // namespace

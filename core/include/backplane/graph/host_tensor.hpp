@@ -34,6 +34,10 @@ class HostTensor {
     return tensor;
   }
 
+  // The tensor itself if its elements are aligned, as borrowed bytes need not be; else a copy. Errors:
+  // resource_exhausted.
+  Result<HostTensor> aligned() const;
+
   bool is_null() const { return null_; }
   DType dtype() const { return dtype_; }
   const std::vector<int64_t>& shape() const { return shape_; }

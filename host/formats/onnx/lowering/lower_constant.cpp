@@ -78,6 +78,7 @@ Status range(NodeContext& c) {
   }
   const double count = std::max(0.0, std::ceil((limit[0] - start[0]) / delta[0]));
   if (!(count < 1e9)) return invalid_argument(cat("a range of ", count, " elements is too long"));
+  BP_TRY(c.emit.claim(static_cast<int64_t>(count)));
   std::vector<double> values(static_cast<size_t>(count));
   for (size_t at = 0; at < values.size(); ++at) values[at] = start[0] + static_cast<double>(at) * delta[0];
   BP_TRY_ASSIGN(const TensorId wide, c.emit.constant(listed<double>(DType::kF64, values, false)));
@@ -186,6 +187,8 @@ Status eye_like(NodeContext& c) {
   const int64_t type = c.i64("dtype", 0);
   const std::optional<DType> dtype = type ? dtype_of_onnx(type) : c.emit.dtype(c.in(0));
   if (!dtype) return unimplemented(cat("it makes ONNX element type ", type, ", which is not supported"));
+  BP_TRY_ASSIGN(const int64_t elements, element_count(extents));
+  BP_TRY(c.emit.claim(elements));
   BP_TRY_ASSIGN(HostTensor eye, HostTensor::zeros(DType::kU8, extents));
   const int64_t k = c.i64("k", 0);
   for (int64_t row = 0; row < extents[0]; ++row) {

@@ -8,20 +8,12 @@ namespace {
 Status identity(NodeContext& c) { return c.set(0, c.in(0)); }
 
 Status if_else(NodeContext& c) {
-  Result<HostTensor> condition = c.emit.constant_value(c.in(0));
-  if (!condition.ok()) return condition.status().with_context("its condition decides what there is to run");
-  if (condition->elements() != 1 || condition->dtype() != DType::kBOOL) {
-    return invalid_argument(cat("the condition must be one bool, found ", condition->to_string()));
-  }
-  const std::string_view key = *condition->data<uint8_t>() ? "then_branch" : "else_branch";
+  BP_TRY_ASSIGN(const bool condition, c.known_bool(c.in(0)));
+  const std::string key = condition ? "then_branch" : "else_branch";
   const GraphDef* branch = c.graph(key);
   if (!branch) return invalid_argument(cat("attribute '", key, "' must be a graph"));
-  BP_TRY_ASSIGN(const std::vector<TensorId> outputs, c.inliner.inline_branch(*branch));
-  if (outputs.size() < c.outputs().size()) {
-    return invalid_argument(cat(key, " has ", outputs.size(), " outputs, the node ", c.outputs().size()));
-  }
-  for (size_t at = 0; at < c.outputs().size(); ++at) BP_TRY(c.set(at, outputs[at]));
-  return ok_status();
+  BP_TRY_ASSIGN(const std::vector<TensorId> outputs, c.inliner.inline_graph(*branch, {}, key));
+  return c.set_all(outputs);
 }
 
 // Inference: the data passes, and the mask says that all of it did.

@@ -32,6 +32,7 @@ std::span<const Lowering> index_lowerings();
 std::span<const Lowering> legacy_lowerings();
 std::span<const Lowering> linear_lowerings();
 std::span<const Lowering> logic_lowerings();
+std::span<const Lowering> loop_lowerings();
 std::span<const Lowering> loss_lowerings();
 std::span<const Lowering> math_lowerings();
 std::span<const Lowering> norm_lowerings();

@@ -1,9 +1,12 @@
 // ONNX models as Graphs.
 //
-// Dynamic dimensions are bound from the given shapes and values; constants and shape arithmetic are folded; If is
-// resolved where its condition is known. Inputs of at most 16 elements that reach a condition, a shape or an
+// Dynamic dimensions are bound from the given shapes and values; constants and shape arithmetic are folded; functions
+// of the model and of the standard are expanded; If is resolved where its condition is known, Loop and Scan are
+// unrolled where the number of turns is. Inputs of at most 16 elements that reach a condition, a shape or an
 // index are value-specialised: their values are part of the import, and the result names them.
-// Thread safety: pure functions.
+//
+// Weights are not copied: the graph reads them from the model's files, which are mapped and must not be cut off while
+// it is used. External data lies in the model's folder, and nowhere else. Thread safety: pure functions.
 #pragma once
 
 #include <cstdint>
@@ -31,9 +34,16 @@ struct OnnxInput {
   std::string to_string() const;  // "x: f32 [?, 3, H, W]"
 };
 
+// What a small file may at most cost: a few functions that call each other can stand for any number of nodes.
+struct OnnxImportLimits {
+  int64_t expanded_nodes = int64_t{1} << 20;   // nodes that functions, branches and turns of loops stand for
+  int64_t folded_elements = int64_t{1} << 28;  // touched by folding; what exceeds them is computed at run time
+};
+
 struct OnnxImportOptions {
   std::map<std::string, std::vector<int64_t>> shapes;  // of inputs; need not name those that are static
   std::map<std::string, HostTensor> values;            // of inputs; their shapes count like `shapes`
+  OnnxImportLimits limits = {};
 };
 
 struct OnnxModel {
@@ -41,7 +51,7 @@ struct OnnxModel {
   int64_t opset = 0;
   std::string producer;
   std::vector<std::string> specialised;  // inputs whose values are baked in: "sr = 16000"
-  std::vector<std::string> notes;        // things worth knowing, such as an unused input
+  std::vector<std::string> notes;        // things worth knowing, such as an unused input or an unrolled loop
 };
 
 // What the model wants, without importing it. Errors: not_found; invalid_argument for a file that is not ONNX or is
@@ -50,7 +60,8 @@ Result<std::vector<OnnxInput>> read_onnx_inputs(const std::string& path);
 
 // Imports a model. Inputs whose values are specialised do not appear among the graph's inputs. Errors: as above;
 // invalid_argument for a wrong input name (with did-you-mean), type or shape, and for dimensions left open, naming
-// each; unimplemented with one list of all unsupported ops, their nodes and versions.
+// each; unimplemented with one list of all unsupported ops, their nodes and versions; resource_exhausted beyond a
+// limit.
 Result<OnnxModel> import_onnx(const std::string& path, const OnnxImportOptions& options);
 
 // The same from memory; `name` is for messages and `folder` is where external data lies.
