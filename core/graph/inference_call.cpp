@@ -25,6 +25,8 @@ std::string_view set_text(TypeSet set) {
       return "a number type or bool";
     case TypeSet::kIndex:
       return "i32 or i64";
+    case TypeSet::kStored:
+      return "a known element type";
   }
   return "?";
 }
@@ -55,6 +57,8 @@ bool in_set(DType dtype, TypeSet set) {
       return number || dtype == DType::kBOOL;
     case TypeSet::kIndex:
       return dtype == DType::kI32 || dtype == DType::kI64;
+    case TypeSet::kStored:
+      return type_layout(dtype).block_bytes != 0;
   }
   return false;
 }

@@ -20,7 +20,7 @@ using Specs = std::vector<TensorSpec>;
 using Wide = __int128;
 
 // Sets of element types, as docs/spec/ops.md names them.
-enum class TypeSet { kFloat, kInt, kUnsigned, kNum, kBool, kAny, kNumOrBool, kIndex };
+enum class TypeSet { kFloat, kInt, kUnsigned, kNum, kBool, kAny, kNumOrBool, kIndex, kStored };
 
 struct InferenceCall {
   Op op;

@@ -1,14 +1,16 @@
 // Matrix products.
+#include <utility>
+
 #include "backplane/base/text.hpp"
 #include "inference_call.hpp"
 
 namespace backplane {
 namespace {
 
-Result<Shape> product_shape(const InferenceCall& call) {
+Result<Shape> product_shape(const InferenceCall& call, Shape b) {
   BP_TRY(call.want_rank(0, 1, INT64_MAX));
   BP_TRY(call.want_rank(1, 1, INT64_MAX));
-  Shape a = call.shape(0), b = call.shape(1);
+  Shape a = call.shape(0);
   const bool row = a.size() == 1, column = b.size() == 1;  // NumPy's promotion of vectors, undone in the result
   if (row) a.insert(a.begin(), 1);
   if (column) b.push_back(1);
@@ -25,15 +27,26 @@ Result<Shape> product_shape(const InferenceCall& call) {
   return shape;
 }
 
+// Blocks lie along the summed axis, which is the last of a block-quantised input 1.
+Result<Specs> infer_block_matmul(const InferenceCall& call) {
+  BP_TRY(call.want_type(0, TypeSet::kFloat));
+  BP_TRY(call.want_rank(1, 2, INT64_MAX));
+  Shape b = call.shape(1);
+  std::swap(b[b.size() - 1], b[b.size() - 2]);
+  BP_TRY_ASSIGN(Shape shape, product_shape(call, std::move(b)));
+  return Specs{{call.dtype(0), std::move(shape)}};
+}
+
 Result<Specs> infer_matmul(const InferenceCall& call) {
+  if (!is_plain(call.dtype(1))) return infer_block_matmul(call);
   BP_TRY(call.want_same_type(1, 0));
-  BP_TRY_ASSIGN(Shape shape, product_shape(call));
+  BP_TRY_ASSIGN(Shape shape, product_shape(call, call.shape(1)));
   return Specs{{call.dtype(0), std::move(shape)}};
 }
 
 Result<Specs> infer_matmul_integer(const InferenceCall& call) {
   BP_TRY(check_integer_operands(call));
-  BP_TRY_ASSIGN(Shape shape, product_shape(call));
+  BP_TRY_ASSIGN(Shape shape, product_shape(call, call.shape(1)));
   return Specs{{DType::kI32, std::move(shape)}};
 }
 

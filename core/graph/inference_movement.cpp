@@ -11,7 +11,10 @@ namespace {
 Result<Specs> infer_cast(const InferenceCall& call) {
   BP_TRY_ASSIGN(const int64_t to, call.integer(BP_ATTR_TO, {}, 0, UINT32_MAX));
   const DType dtype = static_cast<DType>(to);
-  if (!in_set(dtype, TypeSet::kAny)) return call.fail(cat("to is ", to, ", which is no plain element type"));
+  if (!in_set(dtype, TypeSet::kStored)) return call.fail(cat("to is ", to, ", which is no element type"));
+  const DType from = call.dtype(0);
+  if (dtype != from && ((!is_plain(dtype) && !is_float(from)) || (!is_plain(from) && !is_float(dtype))))
+    return call.fail(cat("to is ", type_name(dtype), "; block-quantised types are cast from and to floats only"));
   return Specs{{dtype, call.shape(0)}};
 }
 
@@ -66,6 +69,8 @@ Result<Specs> infer_gather(const InferenceCall& call) {
   BP_TRY(call.want_type(1, TypeSet::kIndex));
   BP_TRY_ASSIGN(const int64_t axis, call.axis(call.rank(0), 0));
   const Shape& x = call.shape(0);
+  if (!is_plain(call.dtype(0)) && axis + 1 == call.rank(0))
+    return call.fail("single elements of a block cannot be gathered: the axis must not be the last");
   Shape shape(x.begin(), x.begin() + axis);
   shape.insert(shape.end(), call.shape(1).begin(), call.shape(1).end());
   shape.insert(shape.end(), x.begin() + axis + 1, x.end());
@@ -110,11 +115,11 @@ Result<Specs> infer_resize(const InferenceCall& call) {
 std::span<const OpRule> movement_rules() {
   static const std::vector<OpRule> rules = {
       {Op::kCOPY, 1, 1, TypeSet::kAny, infer_same, {}},
-      {Op::kCAST, 1, 1, TypeSet::kAny, infer_cast, {BP_ATTR_TO}},
+      {Op::kCAST, 1, 1, TypeSet::kStored, infer_cast, {BP_ATTR_TO}},
       {Op::kCONCAT, 1, kAnyNumber, TypeSet::kAny, infer_concat, {BP_ATTR_AXIS}},
       {Op::kPAD, 1, 2, TypeSet::kAny, infer_pad, {BP_ATTR_PADS, BP_ATTR_MODE}},
       {Op::kTILE, 1, 1, TypeSet::kAny, infer_tile, {BP_ATTR_REPEATS}},
-      {Op::kGATHER, 2, 2, TypeSet::kAny, infer_gather, {BP_ATTR_AXIS}},
+      {Op::kGATHER, 2, 2, TypeSet::kStored, infer_gather, {BP_ATTR_AXIS}},
       {Op::kREVERSE, 1, 1, TypeSet::kAny, infer_reverse, {BP_ATTR_AXES}},
       {Op::kRESIZE,
        1,

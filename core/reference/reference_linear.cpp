@@ -18,9 +18,8 @@ void multiply_add(const V* a, const V* b, V* y, int64_t m_count, int64_t k_count
 }
 
 template <class V>
-Outputs product_of(const Call& call, const std::vector<V>& a, const std::vector<V>& b) {
+Outputs product_of(const Call& call, const std::vector<V>& a, const std::vector<V>& b, Shape b_shape) {
   Shape a_shape = call.input(0).shape();
-  Shape b_shape = call.input(1).shape();
   if (a_shape.size() == 1) a_shape.insert(a_shape.begin(), 1);
   if (b_shape.size() == 1) b_shape.push_back(1);
   const int64_t m_count = a_shape[a_shape.size() - 2];
@@ -63,13 +62,30 @@ Outputs gemm(const Call& call) {
   return single(store(call.output(), y));
 }
 
+// a · bᵀ.
+Outputs block_product(const Call& call) {
+  Shape shape = call.input(1).shape();
+  const int64_t k_count = shape.back(), n_count = shape[shape.size() - 2];
+  const std::vector<double> rows = load<double>(call.input(1));
+  std::vector<double> b(rows.size());
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const auto at = static_cast<int64_t>(i), matrix = at / (n_count * k_count), n = at / k_count % n_count;
+    b[static_cast<size_t>((matrix * k_count + at % k_count) * n_count + n)] = rows[i];
+  }
+  std::swap(shape[shape.size() - 1], shape[shape.size() - 2]);
+  return product_of(call, load<double>(call.input(0)), b, std::move(shape));
+}
+
 }  // namespace
 
 Outputs linear(const Call& call) {
-  if (call.op == Op::kMATMUL_INTEGER) return product_of(call, without_zero_point(call, 0), without_zero_point(call, 1));
+  if (call.op == Op::kMATMUL_INTEGER)
+    return product_of(call, without_zero_point(call, 0), without_zero_point(call, 1), call.input(1).shape());
+  if (call.op == Op::kMATMUL && !is_plain(call.input(1).dtype())) return block_product(call);
   return with_domain(call.input(0).dtype(), [&](auto domain) -> Outputs {
     using V = decltype(domain);
-    if (call.op == Op::kMATMUL) return product_of(call, load<V>(call.input(0)), load<V>(call.input(1)));
+    if (call.op == Op::kMATMUL)
+      return product_of(call, load<V>(call.input(0)), load<V>(call.input(1)), call.input(1).shape());
     if (call.op == Op::kGEMM) return gemm<V>(call);
     return no_definition(call.op);
   });

@@ -13,6 +13,8 @@ namespace backplane::reference {
 namespace {
 
 Outputs cast(const Call& call) {
+  if (call.output().dtype == call.input(0).dtype()) return single(call.input(0));
+  if (!is_plain(call.input(0).dtype())) return single(store(call.output(), load<double>(call.input(0))));
   return with_domain(call.input(0).dtype(),
                      [&](auto domain) { return single(store(call.output(), load<decltype(domain)>(call.input(0)))); });
 }
@@ -93,7 +95,8 @@ Outputs gather(const Call& call) {
     if (indices[i] < 0) indices[i] += split.extent;
   }
   BP_TRY_ASSIGN(HostTensor y, HostTensor::zeros(call.output().dtype, call.output().shape));
-  const int64_t block_bytes = split.inner * type_layout(x.dtype()).block_bytes;
+  const TypeLayout layout = type_layout(x.dtype());
+  const int64_t block_bytes = split.inner / layout.block_elements * layout.block_bytes;
   std::byte* to = y.mutable_bytes().data();
   for (int64_t outer = 0; outer < split.outer; ++outer)
     for (const int64_t index : indices) {

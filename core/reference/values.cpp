@@ -4,6 +4,8 @@
 #include <bit>
 #include <cstring>
 
+#include "blocks.hpp"
+
 namespace backplane::reference {
 namespace {
 
@@ -82,7 +84,7 @@ void with_element_type(DType dtype, F&& f) {
     case DType::kBOOL:
       return f(Bool{});
     default:
-      return;  // block-quantised: infer has refused it
+      return;  // block-quantised: not an element at a time
   }
 }
 
@@ -141,6 +143,8 @@ V extreme(DType dtype) {
 
 template <class V>
 std::vector<V> load(const HostTensor& x) {
+  if constexpr (std::is_same_v<V, double>)
+    if (!is_plain(x.dtype())) return load_blocks(x);
   std::vector<V> values(static_cast<size_t>(x.elements()));
   const std::byte* from = x.bytes().data();  // borrowed bytes may be unaligned
   with_element_type(x.dtype(), [&](auto element) {
@@ -155,6 +159,8 @@ std::vector<V> load(const HostTensor& x) {
 
 template <class V>
 Result<HostTensor> store(const TensorSpec& spec, const std::vector<V>& values) {
+  if constexpr (std::is_same_v<V, double>)
+    if (!is_plain(spec.dtype)) return store_blocks(spec, values);
   BP_TRY_ASSIGN(HostTensor tensor, HostTensor::zeros(spec.dtype, spec.shape));
   std::byte* to = tensor.mutable_bytes().data();
   with_element_type(spec.dtype, [&](auto type) {
@@ -181,6 +187,9 @@ V highest(DType dtype) {
 bool is_signed_integer(DType dtype) {
   return dtype == DType::kI64 || dtype == DType::kI32 || dtype == DType::kI16 || dtype == DType::kI8;
 }
+
+double f16_value(uint16_t bits) { return Float16{bits}.value(); }
+uint16_t f16_bits(double value) { return Float16::from(value).bits; }
 
 template std::vector<double> load(const HostTensor&);
 template std::vector<int64_t> load(const HostTensor&);

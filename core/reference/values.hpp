@@ -17,12 +17,13 @@
 namespace backplane::reference {
 
 // All elements as V (double, int64_t or uint64_t). Integers beyond 2^53 are exact unless V is double.
-// REQUIRES: a plain type, and not a float type unless V is double.
+// REQUIRES: neither a float type nor a block-quantised one unless V is double.
 template <class V>
 std::vector<V> load(const HostTensor& x);
 
 // A tensor of `spec` with these values, converted as the op `cast` does: rounding to nearest even, wrapping from
-// integer to integer, truncating and saturating from float to integer. Errors: resource_exhausted.
+// integer to integer, truncating and saturating from float to integer. Errors: resource_exhausted. REQUIRES: not
+// block-quantised unless V is double.
 template <class V>
 Result<HostTensor> store(const TensorSpec& spec, const std::vector<V>& values);
 
@@ -33,6 +34,10 @@ template <class V>
 V highest(DType dtype);
 
 bool is_signed_integer(DType dtype);
+
+// The value of an f16's bits, and the bits of the f16 nearest to a value, even in a tie.
+double f16_value(uint16_t bits);
+uint16_t f16_bits(double value);
 
 // Calls f with a value of the type that elements of `dtype` are computed in.
 template <class F>

@@ -71,6 +71,8 @@ std::string integer_difference(const HostTensor& got, const HostTensor& want, ui
 std::string difference(const HostTensor& got, const HostTensor& want, const Tolerance& tolerance) {
   if (got.dtype() != want.dtype() || got.shape() != want.shape())
     return cat("got ", got.to_string(), ", wanted ", want.to_string());
+  if (!is_plain(want.dtype()))
+    return std::ranges::equal(got.bytes(), want.bytes()) ? "" : cat("blocks of ", want.to_string(), " differ");
   if (!is_float(want.dtype())) return integer_difference(got, want, tolerance.integers);
   const std::vector<double> a = doubles(got), b = doubles(want);
   size_t wrong = 0, first = 0;

@@ -26,6 +26,7 @@ std::span<const OpUnderTest> recurrent_ops();
 std::span<const OpUnderTest> quantize_ops();
 
 // Type sets; the first is the natural type.
+inline constexpr DType kBlockTypes[] = {DType::kQ8_0, DType::kQ4_0, DType::kQ4_K, DType::kQ6_K};
 inline constexpr DType kFloats[] = {DType::kF32, DType::kF64, DType::kF16, DType::kBF16};
 inline constexpr DType kInts[] = {DType::kI64, DType::kI32, DType::kI16, DType::kI8,
                                   DType::kU64, DType::kU32, DType::kU16, DType::kU8};

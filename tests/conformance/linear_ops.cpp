@@ -19,8 +19,26 @@ Tolerance product_tolerance(DType dtype, int64_t k) {
   return {.ulps = 4, .absolute = epsilon_of(dtype) * 16 * static_cast<double>(k + 1)};
 }
 
+// Of weights that are block-quantised along the summed axis.
+void make_block_matmul(NodeCase& node) {
+  Random& random = node.random;
+  const DType dtype = random.pick<DType>({DType::kF32, DType::kF32, DType::kF16, DType::kBF16});
+  const int64_t k = 256 * random.between(1, 2);
+  Shape a = random_list(random, static_cast<size_t>(random.between(0, 2)), 1, 3), b = a;
+  if (random.chance(50)) b.clear();
+  if (a.empty() || random.chance(80)) a.push_back(extent(random));
+  if (random.chance(10)) a.clear(), b.clear();
+  a.push_back(k);
+  b.insert(b.end(), {extent(random), k});
+  if (a.size() < b.size() && a.size() > 1) b.erase(b.begin(), b.end() - 2);
+  node.operand(dtype, a, Values::moderate);
+  node.operand(random.tensor(random.pick(std::span<const DType>(kBlockTypes)), b, Values::moderate));
+  node.tolerance = product_tolerance(dtype, k);
+}
+
 void make_matmul(NodeCase& node) {
   Random& random = node.random;
+  if (random.chance(15)) return make_block_matmul(node);
   const DType dtype = node.type(kNums);
   const int64_t m = extent(random), k = extent(random), n = extent(random);
   const Shape batch = random_list(random, static_cast<size_t>(random.between(0, 3)), 1, 3);

@@ -14,7 +14,26 @@ int64_t random_axis(NodeCase& node, const Shape& shape) {
 
 void make_copy(NodeCase& node) { node.operand(node.type(kAnyType), node.random.shape(0, 5), Values::any); }
 
+// The last extent in whole blocks of every type.
+Shape block_shape(Random& random) {
+  Shape shape = random.shape(0, 2);
+  shape.push_back(256 * random.between(1, 2));
+  return shape;
+}
+
+void make_block_cast(NodeCase& node) {
+  const DType blocks = node.random.pick(std::span<const DType>(kBlockTypes)), plain = node.type(kFloats);
+  const bool decodes = node.random.chance(50);
+  const Shape shape = block_shape(node.random);
+  if (decodes)
+    node.operand(node.random.tensor(blocks, shape, Values::moderate));
+  else
+    node.operand(plain, shape, node.random.chance(20) ? Values::any : Values::moderate);
+  node.attrs.set(BP_ATTR_TO, static_cast<int64_t>(decodes ? plain : blocks));
+}
+
 void make_cast(NodeCase& node) {
+  if (node.random.chance(20)) return make_block_cast(node);
   make_copy(node);
   node.attrs.set(BP_ATTR_TO, static_cast<int64_t>(node.random.pick(std::span<const DType>(kAnyType))));
 }
@@ -53,9 +72,15 @@ void make_tile(NodeCase& node) {
 
 // At times an index lies outside: then the run must fail, as the reference does.
 void make_gather(NodeCase& node) {
-  const Shape shape = node.random.shape(1, 4);
-  node.operand(node.type(kAnyType), shape, Values::any);
+  const bool blocks = node.random.chance(10);
+  Shape shape = node.random.shape(1, 4);
   const int64_t extent = shape[static_cast<size_t>(random_axis(node, shape))];
+  if (blocks) {
+    shape.push_back(256);
+    node.operand(node.random.tensor(node.random.pick(std::span<const DType>(kBlockTypes)), shape, Values::moderate));
+  } else {
+    node.operand(node.type(kAnyType), shape, Values::any);
+  }
   Shape index_shape = node.random.shape(0, 2);
   if (extent == 0 && node.random.chance(80)) index_shape = {0, 2};
   HostTensor indices = HostTensor::zeros(DType::kI64, index_shape).value();

@@ -104,11 +104,12 @@ HostTensor Random::tensor(DType dtype, Shape shape, Values values) {
     for (std::byte& byte : wide.mutable_bytes()) byte = std::byte(bits() & 1);
     return wide;
   }
-  for (int64_t i = 0; i < wide.elements(); ++i) wide.mutable_data<double>()[i] = element(dtype, values);
+  const DType drawn = is_plain(dtype) ? dtype : DType::kF32;
+  for (int64_t i = 0; i < wide.elements(); ++i) wide.mutable_data<double>()[i] = element(drawn, values);
   // Of unsigned types, negative values saturate to 0 in this cast, which leaves enough zeros to divide by.
   HostTensor exact =
       reference::evaluate(Op::kCAST, std::span(&wide, 1), {{BP_ATTR_TO, static_cast<int64_t>(dtype)}}).value()[0];
-  if (is_float(dtype) || values != Values::any) return exact;
+  if (is_float(drawn) || values != Values::any) return exact;
   const size_t width = type_layout(dtype).block_bytes;
   HostTensor tensor = HostTensor::zeros(dtype, std::move(shape)).value();
   for (size_t at = 0; at < tensor.mutable_bytes().size(); at += width) {

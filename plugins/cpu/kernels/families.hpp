@@ -32,6 +32,10 @@ Prepared prepare_arg_reduce(const NodeView& node);
 Prepared prepare_cum_sum(const NodeView& node);
 Prepared prepare_top_k(const NodeView& node);
 
+// block_kernels.cpp: ops of block-quantised tensors, whatever the op
+bool has_blocks(const NodeView& node);
+Prepared prepare_blocks(const NodeView& node);
+
 // matmul.cpp
 Prepared prepare_matmul(const NodeView& node);
 Prepared prepare_gemm(const NodeView& node);

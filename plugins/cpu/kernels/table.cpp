@@ -1,3 +1,4 @@
+#include "kernels/blocks.hpp"
 #include "kernels/checks.hpp"
 #include "kernels/families.hpp"
 #include "kernels/staged.hpp"
@@ -79,15 +80,16 @@ PrepareFn find_network(uint32_t op) {
   }
 }
 
-// What no kernel can handle: types without whole elements, too many axes, elements that straddle their grid.
+// What no kernel can handle: unknown types, too many axes, elements that straddle their grid.
 void check_tensor(const TensorView& tensor, const char* role, uint32_t index) {
   const std::string who = std::string(role) + " " + std::to_string(index);
   const size_t element = element_bytes(tensor.dtype());
-  if (element == 0)
+  const bool blocks = element == 0 && decode_function(tensor.dtype()) != nullptr;
+  if (element == 0 && !blocks)
     refuse(who + " has type " + backplane::sdk::type_name(tensor.dtype()) + ", which has no kernel here");
   if (tensor.rank() > kMaxRank)
     refuse(who + " has rank " + std::to_string(tensor.rank()) + ", wanted at most " + std::to_string(kMaxRank));
-  for (uint32_t axis = 0; axis < tensor.rank(); ++axis)
+  for (uint32_t axis = 0; axis < tensor.rank() && !blocks; ++axis)
     if (tensor.shape()[axis] > 1 && tensor.strides()[axis] % static_cast<int64_t>(element) != 0)
       refuse(who + " has a stride that is not a multiple of its element");
 }
@@ -131,6 +133,7 @@ Prepared prepare_kernel(const NodeView& node) {
                             backplane::sdk::op_name(node.op()) + ", wanted 1");
   try {
     check_operands(node);
+    if (has_blocks(node)) return prepare_blocks(node);
     return may_widen(node.op()) ? prepare_widened(node, prepare) : prepare(node);
   } catch (const backplane::sdk::Error& e) {
     return Prepared::refuse(e.what());

@@ -22,6 +22,22 @@ TEST(InferenceQuantize, Dequantize) {
   expect_refusal(Op::kDYNAMIC_QUANTIZE_LINEAR, {u8({2})}, {}, "f64, f32");
 }
 
+TEST(InferenceQuantize, Blocks) {
+  const auto q8 = [](Shape shape) { return std::optional(TensorSpec{DType::kQ8_0, std::move(shape)}); };
+  EXPECT_EQ(shape_of(Op::kMATMUL, {f32({5, 64}), q8({7, 64})}), (Shape{5, 7}));
+  EXPECT_EQ(shape_of(Op::kMATMUL, {f32({64}), q8({2, 7, 64})}), (Shape{2, 7}));
+  expect_refusal(Op::kMATMUL, {f32({5, 32}), q8({7, 64})}, {}, "inner extents differ");
+  expect_refusal(Op::kMATMUL, {i32({5, 64}), q8({7, 64})}, {}, "f64, f32");
+  expect_refusal(Op::kMATMUL, {f32({64}), q8({64})}, {}, "rank");
+  EXPECT_EQ(shape_of(Op::kCAST, {f32({2, 64})}, {{BP_ATTR_TO, num(BP_TYPE_Q8_0)}}, DType::kQ8_0), (Shape{2, 64}));
+  EXPECT_EQ(shape_of(Op::kCAST, {q8({2, 64})}, {{BP_ATTR_TO, num(BP_TYPE_F16)}}, DType::kF16), (Shape{2, 64}));
+  expect_refusal(Op::kCAST, {f32({2, 40})}, {{BP_ATTR_TO, num(BP_TYPE_Q8_0)}}, "multiple");
+  expect_refusal(Op::kCAST, {q8({2, 64})}, {{BP_ATTR_TO, num(BP_TYPE_I32)}}, "floats only");
+  EXPECT_EQ(shape_of(Op::kGATHER, {q8({3, 64}), i64({5})}, {}, DType::kQ8_0), (Shape{5, 64}));
+  expect_refusal(Op::kGATHER, {q8({3, 64}), i64({5})}, {{BP_ATTR_AXIS, num(1)}}, "must not be the last");
+  expect_refusal(Op::kADD, {q8({64}), q8({64})}, {}, "number type");
+}
+
 TEST(InferenceQuantize, IntegerProducts) {
   EXPECT_EQ(shape_of(Op::kMATMUL_INTEGER, {u8({2, 3}), u8({3, 4}), u8({2, 1}), u8({4})}, {}, DType::kI32),
             (Shape{2, 4}));
