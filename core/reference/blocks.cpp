@@ -98,7 +98,7 @@ void encode_q4_k(std::span<const double> x, uint8_t* block) {
   double steps[8], minima[8];
   for (size_t j = 0; j < 8; ++j) {
     const auto [low, high] = std::minmax_element(x.begin() + 32 * j, x.begin() + 32 * (j + 1));
-    minima[j] = -std::min(0.0, *low);
+    minima[j] = std::max(0.0, -*low);
     steps[j] = (*high + minima[j]) / 15;
   }
   const double d = put_step(block, 0, *std::ranges::max_element(steps) / 63);

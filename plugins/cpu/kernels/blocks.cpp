@@ -128,7 +128,7 @@ void encode_q4_k(const double* x, std::byte* block) {
   for (int j = 0; j < kSubBlocks; ++j) {
     const double* part = x + 32 * j;
     const auto [low, high] = std::minmax_element(part, part + 32);
-    minima[j] = -std::min(0.0, *low);
+    minima[j] = std::max(0.0, -*low);
     steps[j] = (*high + minima[j]) / 15;
     most_step = j == 0 ? steps[0] : std::max(most_step, steps[j]);
     most_minimum = std::max(most_minimum, minima[j]);
