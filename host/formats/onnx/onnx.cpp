@@ -1,8 +1,12 @@
 #include "backplane/formats/onnx.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <filesystem>
+#include <filesystem>
+#include <new>
 #include <set>
+#include <span>
 
 #include "backplane/base/text.hpp"
 #include "backplane/reference/reference.hpp"
@@ -109,22 +113,38 @@ Result<OnnxModel> import_named(const Result<Model>& model, const OnnxImportOptio
   return made;
 }
 
+// A model may want more than there is, wherever that shows.
+template <class Body>
+auto without_exceptions(Body&& body) -> decltype(body()) {
+  try {
+    return body();
+  } catch (const std::bad_alloc&) {
+    return resource_exhausted("the model does not fit into memory");
+  } catch (const std::exception& error) {
+    return internal_error(cat("the importer failed, which is a fault of it: ", printable(error.what())));
+  }
+}
+
 }  // namespace
 
 Result<std::vector<OnnxInput>> read_onnx_inputs(const std::string& path) {
-  Result<Model> model = read_file(path);
-  if (!model.ok()) return presentable(model.status());
-  return std::move(model->graph.inputs);
+  return without_exceptions([&]() -> Result<std::vector<OnnxInput>> {
+    Result<Model> model = read_file(path);
+    if (!model.ok()) return presentable(model.status());
+    return std::move(model->graph.inputs);
+  });
 }
 
 Result<OnnxModel> import_onnx(const std::string& path, const OnnxImportOptions& options) {
-  return import_named(read_file(path), options);
+  return without_exceptions([&] { return import_named(read_file(path), options); });
 }
 
 Result<OnnxModel> import_onnx_bytes(std::string_view bytes, const std::string& name, const std::string& folder,
                                     const OnnxImportOptions& options) {
-  return import_named(onnx_import::read_model({std::as_bytes(std::span(bytes.data(), bytes.size()))}, name, folder),
-                      options);
+  return without_exceptions([&] {
+    const auto view = std::as_bytes(std::span(bytes.data(), bytes.size()));
+    return import_named(onnx_import::read_model({view}, name, folder), options);
+  });
 }
 
 }  // namespace backplane

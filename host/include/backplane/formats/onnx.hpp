@@ -61,7 +61,7 @@ Result<std::vector<OnnxInput>> read_onnx_inputs(const std::string& path);
 // Imports a model. Inputs whose values are specialised do not appear among the graph's inputs. Errors: as above;
 // invalid_argument for a wrong input name (with did-you-mean), type or shape, and for dimensions left open, naming
 // each; unimplemented with one list of all unsupported ops, their nodes and versions; resource_exhausted beyond a
-// limit.
+// limit, or where memory does not suffice.
 Result<OnnxModel> import_onnx(const std::string& path, const OnnxImportOptions& options);
 
 // The same from memory; `name` is for messages and `folder` is where external data lies.
