@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <exception>
 #include <filesystem>
-#include <filesystem>
 #include <new>
 #include <set>
 #include <span>
