@@ -11,7 +11,7 @@ TEST(InferenceMovement, CopyAndCast) {
   EXPECT_EQ(shape_of(Op::kCOPY, {boolean({2, 3})}, {}, DType::kBOOL), (Shape{2, 3}));
   EXPECT_EQ(shape_of(Op::kCAST, {f32({2})}, {{BP_ATTR_TO, num(BP_TYPE_BOOL)}}, DType::kBOOL), Shape{2});
   expect_refusal(Op::kCAST, {f32({2})}, {}, "to is missing");
-  expect_refusal(Op::kCAST, {f32({2})}, {{BP_ATTR_TO, num(BP_TYPE_Q8_0)}}, "no plain element type");
+  expect_refusal(Op::kCAST, {f32({2})}, {{BP_ATTR_TO, num(BP_TYPE_Q8_0)}}, "not a multiple");
   expect_refusal(Op::kCAST, {f32({2})}, {{BP_ATTR_TO, num(5000)}}, "5000");
   expect_refusal(Op::kCAST, {f32({2})}, {{BP_ATTR_TO, num((int64_t{1} << 32) + BP_TYPE_F32)}}, "to is");
 }
