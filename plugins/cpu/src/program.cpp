@@ -16,13 +16,15 @@ std::string node_name(const NodeView& node) {
   return "node " + std::to_string(node.index()) + " (" + sdk::op_name(node.op()) + ")";
 }
 
-// Bytes from a tensor's first element to behind its last; throws if that overflows.
-uint64_t extent_bytes(const TensorView& tensor, uint64_t element) {
-  uint64_t end = element;
+// Bytes from a tensor's first element (or block) to behind its last; throws if that overflows.
+uint64_t extent_bytes(const TensorView& tensor, sdk::TypeLayout layout) {
+  uint64_t end = layout.block_bytes;
   for (uint32_t axis = 0; axis < tensor.rank(); ++axis) {
-    if (tensor.shape()[axis] == 0) return 0;
+    const bool in_blocks = axis + 1 == tensor.rank() && layout.block_elements > 1;
+    const int64_t count = in_blocks ? tensor.shape()[axis] / layout.block_elements : tensor.shape()[axis];
+    if (count == 0) return 0;
     uint64_t span = 0;
-    if (__builtin_mul_overflow(static_cast<uint64_t>(tensor.shape()[axis] - 1),
+    if (__builtin_mul_overflow(static_cast<uint64_t>(count - 1),
                                static_cast<uint64_t>(tensor.strides()[axis]), &span) ||
         __builtin_add_overflow(end, span, &end))
       invalid("tensor " + std::to_string(tensor.index()) + " spans more bytes than there are");
@@ -62,8 +64,9 @@ CpuProgram::CpuProgram(const bp_graph& graph, Memory& memory) : memory_(memory) 
 
 void CpuProgram::add_tensor(const bp_graph& graph, uint32_t index) {
   const TensorView tensor(graph, index);
-  const uint64_t element = sdk::type_layout(tensor.dtype()).block_bytes;
-  tensors_.push_back({tensor.record().view_of, tensor.record().offset, extent_bytes(tensor, element), element});
+  const sdk::TypeLayout layout = sdk::type_layout(tensor.dtype());
+  const uint64_t alignment = layout.block_elements > 1 ? 1 : layout.block_bytes;
+  tensors_.push_back({tensor.record().view_of, tensor.record().offset, extent_bytes(tensor, layout), alignment});
 }
 
 void CpuProgram::add_step(const bp_graph& graph, uint32_t index) {
@@ -133,8 +136,8 @@ std::byte* CpuProgram::address(const std::vector<Place>& places, uint32_t index)
   if (tensor.written) place.buffer->require_writable();
   if (tensor.extent == 0) return no_elements();
   std::byte* const start = place.buffer->data() + place.offset;
-  if (reinterpret_cast<uintptr_t>(start) % tensor.element != 0)
-    invalid(who + " starts at an address that is not a multiple of its element of " + std::to_string(tensor.element) +
+  if (reinterpret_cast<uintptr_t>(start) % tensor.alignment != 0)
+    invalid(who + " starts at an address that is not a multiple of its element of " + std::to_string(tensor.alignment) +
             " bytes");
   return start;
 }

@@ -48,9 +48,9 @@ class CpuProgram final : public backplane::sdk::Program {
  private:
   struct Tensor {
     uint32_t view_of;
-    uint64_t offset;   // of a view, from view_of's memory
-    uint64_t extent;   // bytes from the first to behind the last element; 0 = no elements
-    uint64_t element;  // bytes
+    uint64_t offset;     // of a view, from view_of's memory
+    uint64_t extent;     // bytes from the first to behind the last element; 0 = no elements
+    uint64_t alignment;  // of its address; that of blocks is 1
     bool read = false, written = false;
   };
   struct Step {
