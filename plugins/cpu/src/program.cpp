@@ -24,8 +24,8 @@ uint64_t extent_bytes(const TensorView& tensor, sdk::TypeLayout layout) {
     const int64_t count = in_blocks ? tensor.shape()[axis] / layout.block_elements : tensor.shape()[axis];
     if (count == 0) return 0;
     uint64_t span = 0;
-    if (__builtin_mul_overflow(static_cast<uint64_t>(count - 1),
-                               static_cast<uint64_t>(tensor.strides()[axis]), &span) ||
+    if (__builtin_mul_overflow(static_cast<uint64_t>(count - 1), static_cast<uint64_t>(tensor.strides()[axis]),
+                               &span) ||
         __builtin_add_overflow(end, span, &end))
       invalid("tensor " + std::to_string(tensor.index()) + " spans more bytes than there are");
   }
