@@ -29,10 +29,10 @@ function(backplane_test_target target)
   endif()
 endfunction()
 
-# backplane_test(<name> LABELS <l>... SOURCES <s>... [LIBRARIES <lib>...] [ENVIRONMENT <VAR=value>...]):
-# a GoogleTest program whose cases are ctest tests.
+# backplane_test(<name> LABELS <l>... SOURCES <s>... [LIBRARIES <lib>...] [ENVIRONMENT <VAR=value>]):
+# a GoogleTest program whose cases are ctest tests. CMake passes one variable only on to tests that it discovers.
 function(backplane_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LABELS;SOURCES;LIBRARIES;ENVIRONMENT")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "ENVIRONMENT" "LABELS;SOURCES;LIBRARIES")
   add_executable(${name} ${arg_SOURCES})
   backplane_test_target(${name})
   target_link_libraries(${name} PRIVATE ${arg_LIBRARIES} GTest::gtest_main)

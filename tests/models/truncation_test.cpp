@@ -1,4 +1,4 @@
-// Every real model, cut off: an error, or the same model. Environment: BACKPLANE_TEST_MODELS, BACKPLANE_TEST_DATA; and
+// Every real model, cut off: an error, or the same model. Environment: BACKPLANE_TEST_ROOT (of this repository); and
 // BACKPLANE_TRUNCATION_STEP, the bytes from one cut to the next (1 = everywhere).
 #include <gtest/gtest.h>
 
@@ -61,12 +61,12 @@ std::set<size_t> cuts(const std::string& bytes) {
 class Truncation : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
-    std::ifstream file(fs::path(environment("BACKPLANE_TEST_MODELS")) / (std::string(GetParam()) + ".onnx"),
+    std::ifstream file(fs::path(environment("BACKPLANE_TEST_ROOT")) / "models" / (std::string(GetParam()) + ".onnx"),
                        std::ios::binary);
     if (!file) GTEST_SKIP() << "no model " << GetParam() << "; tools/fetch-models fetches it";
     bytes_.assign(std::istreambuf_iterator<char>(file), {});
     for (const auto& entry :
-         fs::directory_iterator(fs::path(environment("BACKPLANE_TEST_DATA")) / "golden" / GetParam())) {
+         fs::directory_iterator(fs::path(environment("BACKPLANE_TEST_ROOT")) / "tests/data/golden" / GetParam())) {
       const std::string name = entry.path().stem().string();
       if (name.rfind("in-", 0) != 0) continue;
       Result<HostTensor> value = read_npy(entry.path().string());
