@@ -50,6 +50,7 @@ Status Session::use(std::shared_ptr<const Graph> graph) {
   return state_->use(std::move(graph));
 }
 
+// NOLINTNEXTLINE(performance-unnecessary-value-param): as `use`
 Status Session::reserve(std::shared_ptr<const Graph> graph) {
   if (graph == nullptr) return invalid_argument("the graph is null");
   return state_->reserve(graph);
