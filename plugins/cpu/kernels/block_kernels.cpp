@@ -1,4 +1,4 @@
-// cast, gather and matmul of block-quantised tensors.
+// cast and matmul of block-quantised tensors, and which other ops take them.
 #include <array>
 #include <cstring>
 #include <limits>
@@ -16,14 +16,6 @@ namespace {
 
 bool is_block(uint32_t dtype) { return decode_function(dtype) != nullptr; }
 
-// The blocks of a tensor in logical order.
-Walk block_walk(const TensorView& tensor) {
-  const sdk::TypeLayout layout = sdk::type_layout(tensor.dtype());
-  std::vector<int64_t> blocks(tensor.shape().begin(), tensor.shape().end());
-  blocks.back() /= layout.block_elements;
-  return Walk(blocks, tensor.strides(), layout.block_bytes);
-}
-
 void check_blocks(const TensorView& tensor) {
   const int64_t elements = sdk::type_layout(tensor.dtype()).block_elements;
   require(tensor.rank() >= 1, "a block-quantised tensor wants an axis");
@@ -36,7 +28,7 @@ class DecodeKernel final : public Kernel {
       : block_(sdk::type_layout(x.dtype()).block_elements),
         decode_(decode_function(x.dtype())),
         narrow_(narrow_function(Compute::kF32, y.dtype())),
-        from_(block_walk(x)),
+        from_(x),
         to_(y) {}
   uint32_t max_workers() const override { return workers_for(to_.count()); }
   void run(const RunArgs& args) const noexcept override {
@@ -64,7 +56,7 @@ class EncodeKernel final : public Kernel {
         is_f64_(x.dtype() == BP_TYPE_F64),
         from_(x),
         encode_(encode_function(y.dtype())),
-        to_(block_walk(y)) {}
+        to_(y) {}
   uint32_t max_workers() const override { return workers_for(4 * to_.count() * block_); }
   void run(const RunArgs& args) const noexcept override {
     alignas(64) std::byte stage[kChunk * 8];
@@ -104,59 +96,6 @@ Prepared prepare_block_cast(const NodeView& node) {
   check_blocks(y);
   check_type(x, is_float(x.dtype()), "a float type");
   return {std::make_unique<EncodeKernel>(x, y), {}, 0};
-}
-
-// Rows of blocks, which are not looked into.
-class BlockGatherKernel final : public Kernel {
- public:
-  BlockGatherKernel(const NodeView& node, uint32_t axis) : indices_(node.input(1)), to_(block_walk(node.output(0))) {
-    const TensorView x = node.input(0);
-    const sdk::TypeLayout layout = sdk::type_layout(x.dtype());
-    std::vector<int64_t> inner(x.shape().begin() + axis + 1, x.shape().end());
-    inner.back() /= layout.block_elements;
-    outer_ = Walk(x.shape().first(axis), x.strides().first(axis), layout.block_bytes);
-    inner_ = Walk(inner, x.strides().subspan(axis + 1), layout.block_bytes);
-    extent_ = x.shape()[axis];
-    stride_ = x.strides()[axis];
-  }
-  uint32_t max_workers() const override { return workers_for(16 * to_.count()); }
-  void run(const RunArgs& args) const noexcept override {
-    if (to_.count() == 0) return;
-    const int64_t index_count = indices_.walk().count();
-    const Range range = share(outer_.count() * index_count, 1, args.worker, args.workers);
-    alignas(64) std::byte stage[kChunk * 8];
-    for (int64_t row = range.begin; row < range.end; ++row) {
-      int64_t index = 0;
-      std::memcpy(&index, indices_.read(args.inputs[1], row % index_count, 1, stage), sizeof index);
-      if (index < 0) index += extent_;
-      if (index < 0 || index >= extent_) return args.error->store("an index lies outside the gathered axis");
-      const std::byte* from = args.inputs[0] + outer_.position(row / index_count) + index * stride_;
-      for (int64_t i = 0; i < inner_.count(); ++i)
-        std::memcpy(args.outputs[0] + to_.position(row * inner_.count() + i), from + inner_.position(i),
-                    inner_.element());
-    }
-  }
-
- private:
-  ChunkReader indices_;
-  Walk to_, outer_, inner_;
-  int64_t extent_ = 0, stride_ = 0;
-};
-
-Prepared prepare_block_gather(const NodeView& node) {
-  check_signature(node, 2, 2, 1, {BP_ATTR_AXIS});
-  const TensorView x = node.input(0), indices = node.input(1), y = node.output(0);
-  check_blocks(x);
-  check_type(y, y.dtype() == x.dtype(), "the type of input 0");
-  check_type(indices, indices.dtype() == BP_TYPE_I32 || indices.dtype() == BP_TYPE_I64, "i32 or i64 indices");
-  const int64_t axis = node.i64(BP_ATTR_AXIS, 0);
-  require(axis >= 0 && axis + 1 < x.rank(), "gather needs an axis of its input, not that of the blocks");
-  std::vector<int64_t> wanted(x.shape().begin(), x.shape().begin() + axis);
-  wanted.insert(wanted.end(), indices.shape().begin(), indices.shape().end());
-  wanted.insert(wanted.end(), x.shape().begin() + axis + 1, x.shape().end());
-  check_shape(y, wanted);
-  check_blocks(y);
-  return {std::make_unique<BlockGatherKernel>(node, static_cast<uint32_t>(axis)), {}, 0};
 }
 
 // y[batch, m, n] = sum over k of a[batch, m, k] · b[batch, n, k]: a panel of rows of b is decoded, and then used for
@@ -274,7 +213,7 @@ Prepared prepare_blocks(const NodeView& node) {
     case BP_OP_CAST:
       return prepare_block_cast(node);
     case BP_OP_GATHER:
-      return prepare_block_gather(node);
+      return prepare_gather(node);
     case BP_OP_MATMUL:
       return prepare_widened(node, prepare_block_matmul);
     default:

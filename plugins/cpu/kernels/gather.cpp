@@ -1,4 +1,4 @@
-// gather: y[outer, indices, inner] = x[outer, index, inner].
+// gather: y[outer, indices, inner] = x[outer, index, inner]; of block-quantised tensors, whole blocks.
 
 #include <cstring>
 
@@ -13,9 +13,10 @@ class GatherKernel final : public Kernel {
  public:
   GatherKernel(const NodeView& node, uint32_t axis) : indices_(node.input(1)), output_(node.output(0)) {
     const TensorView x = node.input(0);
-    const size_t element = element_bytes(x.dtype());
+    const size_t element = backplane::sdk::type_layout(x.dtype()).block_bytes;
+    const std::vector<int64_t> extents = unit_extents(x);
     outer_ = Walk(x.shape().first(axis), x.strides().first(axis), element);
-    inner_ = Walk(x.shape().subspan(axis + 1), x.strides().subspan(axis + 1), element);
+    inner_ = Walk(std::span(extents).subspan(axis + 1), x.strides().subspan(axis + 1), element);
     extent_ = x.shape()[axis];
     stride_ = x.strides()[axis];
   }
@@ -43,8 +44,9 @@ class GatherKernel final : public Kernel {
     const int64_t size = inner_.count(), element = static_cast<int64_t>(inner_.element());
     if (output_.dense()) return inner_.gather(from, 0, size, to + block * size * element);
     alignas(64) std::byte stage[kChunk * 8];
-    for (int64_t at = 0; at < size; at += kChunk) {
-      const int64_t count = std::min(kChunk, size - at);
+    const int64_t room = static_cast<int64_t>(sizeof stage) / element;
+    for (int64_t at = 0; at < size; at += room) {
+      const int64_t count = std::min(room, size - at);
       inner_.gather(from, at, count, stage);
       output_.scatter(stage, block * size + at, count, to);
     }
@@ -60,11 +62,11 @@ class GatherKernel final : public Kernel {
 Prepared prepare_gather(const NodeView& node) {
   check_signature(node, 2, 2, 1, {BP_ATTR_AXIS});
   const TensorView x = node.input(0), indices = node.input(1), y = node.output(0);
-  check_type(x, element_bytes(x.dtype()) != 0, "a plain type");
   check_type(y, y.dtype() == x.dtype(), "the type of input 0");
   check_type(indices, indices.dtype() == BP_TYPE_I32 || indices.dtype() == BP_TYPE_I64, "i32 or i64 indices");
   const int64_t axis = node.i64(BP_ATTR_AXIS, 0);
   require(axis >= 0 && axis < x.rank(), "gather needs an axis of its input");
+  require(element_bytes(x.dtype()) != 0 || axis + 1 < x.rank(), "the elements of a block cannot be gathered");
   std::vector<int64_t> wanted(x.shape().begin(), x.shape().begin() + axis);
   wanted.insert(wanted.end(), indices.shape().begin(), indices.shape().end());
   wanted.insert(wanted.end(), x.shape().begin() + axis + 1, x.shape().end());

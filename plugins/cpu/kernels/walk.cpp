@@ -36,8 +36,10 @@ void move_elements(const std::byte* from, int64_t from_stride, std::byte* to, in
       return move_run<uint16_t>(from, from_stride, to, to_stride, count);
     case 4:
       return move_run<uint32_t>(from, from_stride, to, to_stride, count);
-    default:
+    case 8:
       return move_run<uint64_t>(from, from_stride, to, to_stride, count);
+    default:
+      for (int64_t i = 0; i < count; ++i) std::memcpy(to + i * to_stride, from + i * from_stride, element);
   }
 }
 
@@ -65,7 +67,14 @@ Walk::Walk(std::span<const int64_t> shape, std::span<const int64_t> strides, siz
   constant_ = count_ <= 1 || (rank_ == 1 && stride_[0] == 0);
 }
 
-Walk::Walk(const TensorView& tensor) : Walk(tensor.shape(), tensor.strides(), element_bytes(tensor.dtype())) {}
+std::vector<int64_t> unit_extents(const TensorView& tensor) {
+  std::vector<int64_t> extents(tensor.shape().begin(), tensor.shape().end());
+  if (!extents.empty()) extents.back() /= backplane::sdk::type_layout(tensor.dtype()).block_elements;
+  return extents;
+}
+
+Walk::Walk(const TensorView& tensor)
+    : Walk(unit_extents(tensor), tensor.strides(), backplane::sdk::type_layout(tensor.dtype()).block_bytes) {}
 
 Walk Walk::broadcast(const TensorView& tensor, std::span<const int64_t> shape) {
   std::array<int64_t, kMaxRank> strides{};

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <span>
+#include <vector>
 
 #include "kernels/kernel.hpp"
 
@@ -14,10 +15,14 @@ namespace backplane_cpu {
 inline constexpr uint32_t kMaxRank = 12;            // of a tensor
 inline constexpr uint32_t kMaxAxes = 2 * kMaxRank;  // of a walk: tile splits each axis in two
 
+// Extents in elements; along the last axis of a block-quantised tensor in blocks, which are moved as if they were
+// elements.
+std::vector<int64_t> unit_extents(const TensorView& tensor);
+
 class Walk {
  public:
   Walk() = default;
-  // `element` is the bytes of one element: 1, 2, 4 or 8. At most kMaxAxes axes.
+  // `element` is the bytes of one element or block. At most kMaxAxes axes.
   Walk(std::span<const int64_t> shape, std::span<const int64_t> strides, size_t element);
   explicit Walk(const TensorView& tensor);
   // The tensor repeated along axes of extent 1, and along new outer axes, to fill `shape`. Throws a refusal if it
