@@ -64,15 +64,12 @@ class LayoutBuilder {
         buffer_limits_(input.capability.buffer_limits(cut.splits)),
         sizes_(input.graph),
         places_(cut.instances.size()),
-        groups_(cut.instances.size(), nullptr),
-        leaders_(cut.instances.size()),
-        distances_(cut.instances.size(), 0) {
+        leaders_(cut.instances.size()) {
     std::iota(leaders_.begin(), leaders_.end(), 0u);
     for (const InstanceGroup& group : cut.groups)
       for (const InstanceGroup::Member& member : group.members) {
-        groups_[member.instance] = &group;
+        seats_[member.instance] = {&group, member.offset};
         leaders_[member.instance] = group.members.front().instance;
-        distances_[member.instance] = member.offset;
       }
   }
 
@@ -102,6 +99,11 @@ class LayoutBuilder {
   }
 
  private:
+  struct Seat {
+    const InstanceGroup* group;
+    uint64_t offset;  // from the begin of the group's block
+  };
+
   void set_steps(uint32_t instance) {
     places_[instance].first_step = lives_[instance].first;
     places_[instance].last_step = lives_[instance].last;
@@ -136,7 +138,7 @@ class LayoutBuilder {
     if (!options_.reuse_memory || !options_.in_place || options_.separate_memory) return;
     std::vector<bool> eligible(places_.size(), false);
     for (const std::vector<uint32_t>& instances : arena)
-      for (const uint32_t instance : instances) eligible[instance] = groups_[instance] == nullptr;
+      for (const uint32_t instance : instances) eligible[instance] = !seats_.contains(instance);
     for (const auto& [result, operand] : find_in_place(input_, cut_, tasks_, lives_, eligible)) {
       leaders_[result] = leaders_[operand];
       lives_[leaders_[operand]].last = lives_[result].last;
@@ -179,19 +181,22 @@ class LayoutBuilder {
       put(instances[i], planned->places[i].chunk, planned->places[i].offset);
     for (const uint32_t instance : all) {
       const Residence& leader = places_[leaders_[instance]];
-      put(instance, leader.chunk, leader.offset + distances_[instance]);
+      const auto seat = seats_.find(instance);
+      put(instance, leader.chunk, leader.offset + (seat == seats_.end() ? 0 : seat->second.offset));
     }
     return {};
   }
 
   Result<MemoryBlock> block_of(uint32_t device, uint32_t instance) {
     MemoryBlock block{lives_[instance].first, lives_[instance].last, 0};
-    if (groups_[instance] == nullptr) {
+    const auto seat = seats_.find(instance);
+    if (seat == seats_.end()) {
       BP_TRY_ASSIGN(block.bytes, sizes_.bytes(*devices_[device], cut_.instances.storage(instance)));
       return block;
     }
-    block.bytes = groups_[instance]->bytes;
-    for (const InstanceGroup::Member& member : groups_[instance]->members) {
+    const InstanceGroup& group = *seat->second.group;
+    block.bytes = group.bytes;
+    for (const InstanceGroup::Member& member : group.members) {
       block.first = std::min(block.first, lives_[member.instance].first);
       block.last = std::max(block.last, lives_[member.instance].last);
     }
@@ -248,9 +253,8 @@ class LayoutBuilder {
   StorageSizes sizes_;
   std::vector<bool> copied_;                  // by instance: a copy writes it in each run
   std::vector<Residence> places_;             // by instance
-  std::vector<const InstanceGroup*> groups_;  // by instance; null = alone
+  std::unordered_map<uint32_t, Seat> seats_;  // by instance, of those in groups
   std::vector<uint32_t> leaders_;             // by instance: in whose block it is
-  std::vector<uint64_t> distances_;           // by instance: from the begin of that block
   MemoryLayout layout_;
 };
 

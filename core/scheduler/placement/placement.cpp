@@ -10,7 +10,6 @@
 #include "scheduler/placement/greedy.hpp"
 #include "scheduler/placement/mincut.hpp"
 #include "scheduler/placement/reorder.hpp"
-#include "scheduler/plan/splitter.hpp"
 
 namespace backplane {
 namespace {
@@ -21,6 +20,11 @@ constexpr int64_t kWorkPerNode = 512;
 // With measured costs, a placement must be better by a twentieth to be worth leaving greedy's.
 constexpr int64_t kCostShare = 20;
 
+SplitResult cut(const PlacementInput& input, const std::vector<Placement>& placements,
+                const std::vector<NodeId>& order) {
+  return split_graph({input.graph, input.capability, input.options, input.located, placements, order});
+}
+
 // What a placement and an order come to.
 struct Outcome {
   size_t splits = 0, copies = 0;
@@ -29,8 +33,7 @@ struct Outcome {
 };
 
 Outcome outcome_of(const PlacementInput& input, const CostModel& costs, const std::vector<Placement>& placements,
-                   const std::vector<NodeId>& order) {
-  const SplitResult cut = split_graph({input.graph, input.capability, input.options, input.located, placements, order});
+                   const SplitResult& cut) {
   Outcome outcome{cut.splits.size(), cut.copies.size(), cut.copy_bytes(), 0};
   for (const Split& split : cut.splits) outcome.ns += costs.split_ns(split.device);
   for (const PlannedCopy& copy : cut.copies) outcome.ns += costs.copy_ns(copy.bytes(), copy.from, copy.to);
@@ -58,10 +61,12 @@ class Improver {
     const std::vector<uint32_t> before = devices;
     int64_t work = total_work();
     if (choices_.free_count() != 0) improve_by_cuts(communication_, choices_, devices, work);
-    const std::vector<Placement> moved = devices == before ? result_.placements : with_devices(devices);
-    if (devices != before && (accept_reordered(moved, devices) || accept(moved, result_.order)))
-      return explain_moves(before, devices);
-    accept_reordered(result_.placements, before);
+    if (devices != before) {
+      std::vector<Placement> others = move_nodes(before, devices);
+      if (accept_reordered(devices) || accept(result_.order)) return explain_moves(before, devices);
+      swap_moved(before, devices, others);
+    }
+    accept_reordered(before);
   }
 
  private:
@@ -71,31 +76,42 @@ class Improver {
            outcome.ns < greedy_.ns;
   }
 
-  bool accept(const std::vector<Placement>& placements, const std::vector<NodeId>& order) {
-    if (!is_better(outcome_of(input_, costs_, placements, order))) return false;
-    result_ = {placements, order};
+  // If it makes the result better.
+  bool accept(std::vector<NodeId> order) {
+    SplitResult cut_anew = cut(input_, result_.placements, order);
+    if (!is_better(outcome_of(input_, costs_, result_.placements, cut_anew))) return false;
+    result_.order = std::move(order);
+    result_.cut = std::move(cut_anew);
     return true;
   }
 
   // With the nodes in a better order, if there is one.
-  bool accept_reordered(const std::vector<Placement>& placements, const std::vector<uint32_t>& devices) {
+  bool accept_reordered(const std::vector<uint32_t>& devices) {
     const uint32_t device_count = input_.capability.device_count();
     if (!input_.options.cuts.empty()) return false;  // somebody watches the nodes in the order of the list
     if (count_runs(result_.order, devices) <= least_runs(graph_, devices, device_count)) return false;
     if (!dependencies_) dependencies_.emplace(graph_);
-    const std::vector<NodeId> order =
-        reorder(graph_, *dependencies_, devices, device_count, input_.options.reorder_window);
-    return order != result_.order && accept(placements, order);
+    std::vector<NodeId> order = reorder(graph_, *dependencies_, devices, device_count, input_.options.reorder_window);
+    return order != result_.order && accept(std::move(order));
   }
 
-  std::vector<Placement> with_devices(const std::vector<uint32_t>& devices) const {
-    std::vector<Placement> placements = result_.placements;
-    for (NodeId node = 0; node < placements.size(); ++node)
-      if (placements[node].device != devices[node])
-        placements[node] = {.device = devices[node],
-                            .cause = costs_.nodes_cost() ? Cause::cost : Cause::min_cut,
-                            .verdict = input_.capability.verdict(node, devices[node])};
-    return placements;
+  // Returns the placements that the moved nodes had.
+  std::vector<Placement> move_nodes(const std::vector<uint32_t>& before, const std::vector<uint32_t>& devices) {
+    std::vector<Placement> moved;
+    for (NodeId node = 0; node < devices.size(); ++node)
+      if (before[node] != devices[node])
+        moved.push_back({.device = devices[node],
+                         .cause = costs_.nodes_cost() ? Cause::cost : Cause::min_cut,
+                         .verdict = input_.capability.verdict(node, devices[node])});
+    swap_moved(before, devices, moved);
+    return moved;
+  }
+
+  void swap_moved(const std::vector<uint32_t>& before, const std::vector<uint32_t>& devices,
+                  std::vector<Placement>& placements) {
+    size_t next = 0;
+    for (NodeId node = 0; node < devices.size(); ++node)
+      if (before[node] != devices[node]) std::swap(result_.placements[node], placements[next++]);
   }
 
   void explain_moves(const std::vector<uint32_t>& before, std::vector<uint32_t>& devices) {
@@ -205,9 +221,10 @@ Result<PlacementResult> place(const PlacementInput& input) {
   BP_TRY_ASSIGN(result.placements, place_greedy(input));
   result.order.resize(input.graph.node_count());
   std::iota(result.order.begin(), result.order.end(), 0u);
+  result.cut = cut(input, result.placements, result.order);
   if (input.options.mode == PlacementMode::greedy || !is_worth_improving(input, result.placements)) return result;
   BP_TRY_ASSIGN(const CostModel costs, cost_model(input));
-  const Outcome greedy = outcome_of(input, costs, result.placements, result.order);
+  const Outcome greedy = outcome_of(input, costs, result.placements, result.cut);
   const bool is_best = greedy.copies == 0 && greedy.splits <= devices_used(input, result.placements);
   if (costs.nodes_cost() || !is_best) Improver(input, costs, greedy, result).improve();
   return result;

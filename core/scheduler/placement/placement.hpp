@@ -12,12 +12,14 @@
 #include "backplane/base/status.hpp"
 #include "backplane/scheduler/plan.hpp"
 #include "scheduler/plan/capability.hpp"
+#include "scheduler/plan/splitter.hpp"
 
 namespace backplane {
 
 struct PlacementResult {
   std::vector<Placement> placements;  // by node
   std::vector<NodeId> order;          // a topological order that also keeps the order of conflicting accesses
+  SplitResult cut;                    // what these two come to
 };
 
 struct PlacementInput {

@@ -135,7 +135,7 @@ Result<std::shared_ptr<const Plan>> make_plan(std::shared_ptr<const Graph> graph
   plan->placements = std::move(placed.placements);
   plan->order = std::move(placed.order);
   const SplitInput input{*graph, capability, options, located, plan->placements, plan->order};
-  SplitResult cut = split_graph(input);
+  SplitResult& cut = placed.cut;
   if (options.reuse_memory) BP_TRY(batch_inputs(input, devices, cut));
   TaskGraph tasks = make_task_graph(input, cut);
   BP_TRY_ASSIGN(MemoryLayout layout, lay_out_memory(input, devices, cut, tasks));
