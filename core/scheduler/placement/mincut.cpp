@@ -12,6 +12,8 @@ constexpr int kSweeps = 3;
 // Nodes that one cut may move; the others around them stay where they are meanwhile. Cuts of larger parts would take in
 // all of a long graph for the sake of one place.
 constexpr size_t kMostVariables = 4096;
+// A storage with more readers, as a mask for all layers, is near to everything: it does not make its readers movable.
+constexpr size_t kMostReaders = 1024;
 
 using Pair = std::pair<uint32_t, uint32_t>;
 
@@ -78,8 +80,8 @@ class Cutter {
 
   bool is_variable(NodeId node) const {
     if (node_part_[node] >= first_part_) return node_part_[node] == part_;
-    return nodes_.size() < kMostVariables && (devices_[node] == a_ || devices_[node] == b_) && choices_.is_free(node) &&
-           choices_.allows(node, a_) && choices_.allows(node, b_);
+    return !closed_ && nodes_.size() < kMostVariables && (devices_[node] == a_ || devices_[node] == b_) &&
+           choices_.is_free(node) && choices_.allows(node, a_) && choices_.allows(node, b_);
   }
 
   // Solves the part of the graph around a storage that free nodes hold together.
@@ -89,7 +91,7 @@ class Cutter {
     nodes_.clear();
     storages_.clear();
     reach(seed);
-    for (size_t i = 0; i < storages_.size() && work_ > 0; ++i) add_storage(storages_[i]);
+    add_storages();
     if (nodes_.empty() || work_ <= 0) return;
     const int64_t before = cost();
     if (before == 0 || !flow_.minimise(work_)) return;
@@ -103,6 +105,17 @@ class Cutter {
       return;
     }
     for (size_t i = 0; i < nodes_.size(); ++i) devices_[nodes_[i]] = old[i];
+  }
+
+  // Those that everybody reads come last, when all that may move is known.
+  void add_storages() {
+    closed_ = false;
+    const auto is_wide = [this](StorageId storage) { return communication_.readers(storage).size() > kMostReaders; };
+    for (size_t i = 0; i < storages_.size() && work_ > 0; ++i)
+      if (!is_wide(storages_[i])) add_storage(storages_[i]);
+    closed_ = true;
+    for (size_t i = 0; i < storages_.size() && work_ > 0; ++i)
+      if (is_wide(storages_[i])) add_storage(storages_[i]);
   }
 
   int64_t cost() {
@@ -215,6 +228,7 @@ class Cutter {
   int64_t& work_;
   uint32_t a_ = 0, b_ = 0;
   bool changed_ = false;
+  bool closed_ = false;  // the part takes in no more nodes
   std::vector<Seed> seeds_;
   FlowNetwork flow_;
   uint32_t part_ = 0;                   // the part of the graph that is being solved
