@@ -21,6 +21,7 @@ class WorkBudget {
   bool allows(uint64_t comparisons) const { return spent_ + comparisons <= limit_; }
   bool exhausted() const { return spent_ > limit_; }
   uint64_t spent() const { return spent_; }
+  uint64_t left() const { return exhausted() ? 0 : limit_ - spent_; }
 
  private:
   uint64_t limit_;

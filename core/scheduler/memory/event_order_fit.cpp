@@ -74,7 +74,7 @@ std::vector<uint32_t> order_by_last(const LiveBytes& live) {
 
 }  // namespace
 
-Arrangement fit_in_event_order(const LiveBytes& live, WorkBudget& work) {
+Arrangement fit_in_event_order(const LiveBytes& live, uint64_t limit, WorkBudget& work) {
   const std::vector<LiveBytes::Block>& blocks = live.blocks();
   const std::vector<uint32_t> by_last = order_by_last(live);
   Arrangement result{std::vector<uint64_t>(blocks.size()), 0};
@@ -85,6 +85,7 @@ Arrangement fit_in_event_order(const LiveBytes& live, WorkBudget& work) {
       list.give(result.addresses[by_last[dead]], blocks[by_last[dead]].bytes);
     result.addresses[i] = list.take(blocks[i].bytes);
     work.spend(4 * static_cast<uint64_t>(std::bit_width(list.gap_count())));
+    if (list.end() > limit) return {};
   }
   result.peak = list.end();
   return result;

@@ -9,6 +9,7 @@
 
 namespace backplane {
 
-Arrangement fit_in_event_order(const LiveBytes& live, WorkBudget& work);
+// Gives up, with peak = UINT64_MAX, as soon as the peak is above `limit`.
+Arrangement fit_in_event_order(const LiveBytes& live, uint64_t limit, WorkBudget& work);
 
 }  // namespace backplane

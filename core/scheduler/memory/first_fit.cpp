@@ -47,39 +47,20 @@ ChunkRule ChunkRule::of(uint64_t max_bytes, uint64_t alignment) {
   return {max_bytes, (max_bytes + alignment - 1) & ~(alignment - 1)};
 }
 
-FirstFit::FirstFit(const LiveBytes& live, ChunkRule rule) : live_(live), rule_(rule), dense_(is_dense(live)) {
-  if (!dense_) list_alive_at_begin();
-}
-
-void FirstFit::list_alive_at_begin() {
-  const std::vector<LiveBytes::Block>& blocks = live_.blocks();
-  alive_at_.reserve(blocks.size() + 1);
-  alive_.reserve(live_.pair_count());
-  std::vector<uint32_t> alive;
-  for (uint32_t i = 0; i < blocks.size(); ++i) {
-    std::erase_if(alive, [&](uint32_t other) { return blocks[other].last < blocks[i].first; });
-    alive_at_.push_back(static_cast<uint32_t>(alive_.size()));
-    alive_.insert(alive_.end(), alive.begin(), alive.end());
-    alive.push_back(i);
-  }
-  alive_at_.push_back(static_cast<uint32_t>(alive_.size()));
+FirstFit::FirstFit(const LiveBytes& live, ChunkRule rule) : live_(live), rule_(rule) {
+  if (!is_dense(live)) neighbours_.emplace(live);
 }
 
 uint64_t FirstFit::find_among_neighbours(uint32_t block, uint64_t* comparisons) {
   const std::vector<LiveBytes::Block>& blocks = live_.blocks();
-  neighbours_.clear();
-  const auto collect = [&](uint32_t other) {
-    if (addresses_[other] != kNowhere)
-      neighbours_.emplace_back(addresses_[other], addresses_[other] + blocks[other].bytes);
-  };
-  for (uint32_t i = alive_at_[block]; i < alive_at_[block + 1]; ++i) collect(alive_[i]);
-  const uint32_t end = live_.first_block(blocks[block].last + 1);
-  for (uint32_t other = block + 1; other < end; ++other) collect(other);
-  std::ranges::sort(neighbours_);
-  *comparisons += alive_at_[block + 1] - alive_at_[block] + end - block +
-                  neighbours_.size() * static_cast<uint64_t>(std::bit_width(neighbours_.size()));
+  spans_.clear();
+  neighbours_->for_each(block, [&](uint32_t other) {
+    if (addresses_[other] != kNowhere) spans_.emplace_back(addresses_[other], addresses_[other] + blocks[other].bytes);
+  });
+  std::ranges::sort(spans_);
+  *comparisons += neighbours_->count(block) + 1 + spans_.size() * static_cast<uint64_t>(std::bit_width(spans_.size()));
   GapSearch search(blocks[block], rule_);
-  for (const auto& [begin, past] : neighbours_)
+  for (const auto& [begin, past] : spans_)
     if (!search.pass(begin, past)) break;
   return search.address();
 }
@@ -98,7 +79,7 @@ uint64_t FirstFit::find_among_all(uint32_t block, uint64_t* comparisons) const {
 
 void FirstFit::put(uint32_t block, uint64_t address, uint64_t* comparisons) {
   addresses_[block] = address;
-  if (!dense_) return;
+  if (neighbours_) return;
   const LiveBytes::Block& placed = live_.blocks()[block];
   const auto at = std::ranges::upper_bound(taken_, address, {}, &Taken::begin);
   *comparisons += static_cast<uint64_t>(taken_.end() - at) / 8;  // these are moved, a few at a time
@@ -123,7 +104,8 @@ Arrangement FirstFit::place(std::span<const uint32_t> order, uint64_t give_up, W
   peak_ = 0;
   for (const uint32_t block : order) {
     uint64_t comparisons = 0;
-    const uint64_t address = dense_ ? find_among_all(block, &comparisons) : find_among_neighbours(block, &comparisons);
+    const uint64_t address =
+        neighbours_ ? find_among_neighbours(block, &comparisons) : find_among_all(block, &comparisons);
     put(block, address, &comparisons);
     work.spend(comparisons);
     if (grow_chunk(block, address) >= give_up || work.exhausted()) return {};

@@ -1,19 +1,20 @@
 // FirstFit: places blocks one after another, in any order, each at the lowest address that is free all its life.
 //
 // Buffers of limited size stand one behind another in the addresses, and no block crosses from one to the next.
-// What is alive together is found by an index: what is alive as a block begins is listed, what begins during its life
-// follows it in number. Where so much is alive together that sorting it costs more than looking through all blocks that
-// are placed, those are kept sorted instead.
+// Where so much is alive together that sorting it costs more than looking through all blocks that are placed, those are
+// kept sorted instead.
 // Thread safety: serialised by the caller; the LiveBytes outlives it.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "scheduler/memory/arrangement.hpp"
 #include "scheduler/memory/live_bytes.hpp"
+#include "scheduler/memory/neighbours.hpp"
 
 namespace backplane {
 
@@ -32,6 +33,8 @@ class FirstFit {
  public:
   explicit FirstFit(const LiveBytes& live, ChunkRule rule = {});
 
+  const ChunkRule& rule() const { return rule_; }
+
   // Gives up, with peak = UINT64_MAX, as soon as the peak reaches `give_up`, or when the work is spent.
   Arrangement place(std::span<const uint32_t> order, uint64_t give_up, WorkBudget& work);
 
@@ -41,7 +44,6 @@ class FirstFit {
     uint32_t first, last;
   };
 
-  void list_alive_at_begin();
   // The lowest address for a block; `comparisons` made are added.
   uint64_t find_among_neighbours(uint32_t block, uint64_t* comparisons);
   uint64_t find_among_all(uint32_t block, uint64_t* comparisons) const;
@@ -51,14 +53,12 @@ class FirstFit {
 
   const LiveBytes& live_;
   const ChunkRule rule_;
-  const bool dense_;
-  std::vector<uint32_t> alive_at_;   // by block: into alive_; one more at the end
-  std::vector<uint32_t> alive_;      // blocks of lower number that are alive when one begins
-  std::vector<uint64_t> addresses_;  // by block; kNowhere
+  std::optional<Neighbours> neighbours_;  // none if they are too many
+  std::vector<uint64_t> addresses_;       // by block; kNowhere
   std::vector<uint64_t> chunk_bytes_;
   uint64_t peak_ = 0;
-  std::vector<std::pair<uint64_t, uint64_t>> neighbours_;  // begin and end, of those placed
-  std::vector<Taken> taken_;                               // dense: all that are placed, by address
+  std::vector<std::pair<uint64_t, uint64_t>> spans_;  // begin and end, of neighbours that are placed
+  std::vector<Taken> taken_;                          // without neighbours_: all that are placed, by address
 };
 
 }  // namespace backplane

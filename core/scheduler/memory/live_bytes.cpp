@@ -102,6 +102,7 @@ Result<LiveBytes> LiveBytes::make(std::span<const MemoryBlock> blocks, uint64_t 
           cat("memory block ", i, " ends in step ", blocks[i].last, ", before it begins in step ", blocks[i].first));
   const Sections sections(blocks);
   LiveBytes result;
+  result.alignment_ = alignment;
   result.begins_.assign(size_t{sections.count()} + 1, 0);
   for (const MemoryBlock& block : blocks)
     if (block.bytes != 0) ++result.begins_[sections.at(block.first) + 1];

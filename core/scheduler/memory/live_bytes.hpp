@@ -34,6 +34,7 @@ class LiveBytes {
   uint32_t section_count() const { return static_cast<uint32_t>(begins_.size()) - 1; }
   // The number of the first block that begins in a section or later; that of a section past the last is size().
   uint32_t first_block(uint32_t section) const { return begins_[section]; }
+  uint64_t alignment() const { return alignment_; }
   uint64_t total_bytes() const { return total_bytes_; }
   // By section: the bytes alive in it.
   const std::vector<uint64_t>& by_section() const { return live_; }
@@ -52,6 +53,7 @@ class LiveBytes {
   std::vector<Block> blocks_;     // by first section, then by original number
   std::vector<uint32_t> begins_;  // by section, and one more
   std::vector<uint64_t> live_;
+  uint64_t alignment_ = 1;
   uint64_t total_bytes_ = 0, most_ = 0, most_bare_ = 0;
 };
 

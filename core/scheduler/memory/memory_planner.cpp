@@ -7,6 +7,7 @@
 #include "backplane/base/text.hpp"
 #include "scheduler/memory/arrangement.hpp"
 #include "scheduler/memory/branch_and_bound.hpp"
+#include "scheduler/memory/coarse_to_fine.hpp"
 #include "scheduler/memory/event_order_fit.hpp"
 #include "scheduler/memory/first_fit.hpp"
 #include "scheduler/memory/fit_orders.hpp"
@@ -26,7 +27,8 @@ class Portfolio {
   Portfolio(const LiveBytes& live, uint64_t bound, uint64_t comparisons)
       : live_(live), bound_(bound), work_(comparisons) {}
 
-  void try_event_order() { keep(fit_in_event_order(live_, work_), "event order"); }
+  // Unless the peak is above the limit.
+  void try_event_order(uint64_t limit) { keep(fit_in_event_order(live_, limit, work_), "event order"); }
 
   void try_first_fit(ChunkRule rule) {
     if (done()) return;
@@ -38,14 +40,20 @@ class Portfolio {
       if (done()) return;
       std::vector<uint32_t> order = make_fit_order(live_, kind);
       // Where nothing has been placed yet, any arrangement is better than none.
-      Arrangement next = fit.place(order, best_fit.peak, best_.addresses.empty() ? unlimited_ : work_);
-      if (next.peak >= best_fit.peak) continue;
-      best_fit = next;
-      best_order = std::move(order);
-      keep(std::move(next), fit_order_name(kind));
+      const bool must_succeed = rule.limited() && best_.addresses.empty();
+      Arrangement next = fit.place(order, best_fit.peak, must_succeed ? unlimited_ : work_);
+      if (next.peak < best_fit.peak) {
+        best_fit = next;
+        best_order = std::move(order);
+        keep(std::move(next), fit_order_name(kind));
+      }
+      if (kind == kFitOrders.front() && !rule.limited() && !done()) try_event_order(UINT64_MAX);
     }
-    if (!done() && !best_order.empty())
-      keep(repair_order(live_, fit, std::move(best_order), bound_, best_.peak, work_), "squeaky wheel");
+    if (done() || best_order.empty()) return;
+    OrderedArrangement coarse = fit_coarse_to_fine(live_, fit, best_order, bound_, best_fit.peak, work_);
+    if (!coarse.order.empty()) best_order = std::move(coarse.order);
+    keep(std::move(coarse.arrangement), "coarse to fine");
+    if (!done()) keep(repair_order(live_, fit, std::move(best_order), bound_, best_.peak, work_), "squeaky wheel");
   }
 
   void try_search(uint64_t capacity) {
@@ -121,7 +129,7 @@ Result<MemoryPlan> plan_memory(std::span<const MemoryBlock> blocks, const Memory
   const bool limited = limits.max_chunk_bytes != 0 && live.total_bytes() > limits.max_chunk_bytes;
   Portfolio whole(live, live.most(), work_for(live, limits));
   if (!limited || live.most() <= limits.max_chunk_bytes) {
-    whole.try_event_order();
+    whole.try_event_order(live.most());
     whole.try_first_fit({});
     if (!limited && limits.capacity_bytes != 0 && live.size() <= kMostSearchedBlocks)
       whole.try_search(limits.capacity_bytes);

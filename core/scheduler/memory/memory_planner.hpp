@@ -2,9 +2,9 @@
 //
 // Several methods take turns, the cheap ones first, until the peak is the most that is alive at once, which no plan can
 // be below, or the work is spent: best fit in the order of events; first fit by contention, area, size, classes of size
-// and length; repair of the best of these orders. If the device is too small for the result, branch and bound looks for
-// one that fits. Pure and deterministic: work is counted in comparisons, never in time, and more of it never gives a
-// larger peak. Thread safety: pure function.
+// and length; the large blocks first on their own; repair of the best of these orders. If the device is too small for
+// the result, branch and bound looks for one that fits. Pure and deterministic: work is counted in comparisons, never
+// in time, and more of it never gives a larger peak. Thread safety: pure function.
 #pragma once
 
 #include <cstdint>

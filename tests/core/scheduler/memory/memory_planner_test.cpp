@@ -102,7 +102,7 @@ TEST(MemoryPlanner, NetworksReachTheBound) {
 }
 
 TEST(MemoryPlanner, MoreWorkRepairsWhatTheOrdersLeave) {
-  const testing::BlockFamily family = testing::make_random_blocks(300, 20, 0, 3);
+  const testing::BlockFamily family = testing::make_random_blocks(300, 20, 0, 7);
   MemoryLimits limits;
   limits.comparisons_per_block = 100;
   const MemoryPlan little = plan_memory(family.blocks, limits).value();
@@ -111,6 +111,22 @@ TEST(MemoryPlanner, MoreWorkRepairsWhatTheOrdersLeave) {
   EXPECT_EQ(much.method, "squeaky wheel");
   EXPECT_LT(much.peak_bytes, little.peak_bytes);
   EXPECT_EQ(check_memory_plan(family.blocks, limits, much), "");
+}
+
+TEST(MemoryPlanner, LargeBlocksOnTheirOwnComeNearTheBound) {
+  MemoryLimits limits;
+  limits.comparisons_per_block = 20'000;
+  const testing::BlockFamily few_long = testing::make_random_blocks(1000, 20, 500, 1);
+  const MemoryPlan reached = plan_memory(few_long.blocks, limits).value();
+  EXPECT_EQ(reached.method, "coarse to fine");
+  EXPECT_EQ(reached.peak_bytes, reached.lower_bound_bytes);
+  EXPECT_EQ(check_memory_plan(few_long.blocks, limits, reached), "");
+  const testing::BlockFamily many_long = testing::make_random_blocks(1000, 100, 10, 1);
+  const MemoryPlan near = plan_memory(many_long.blocks, limits).value();
+  EXPECT_LE(near.peak_bytes - near.lower_bound_bytes, near.lower_bound_bytes / 50);
+  EXPECT_EQ(check_memory_plan(many_long.blocks, limits, near), "");
+  limits.max_chunk_bytes = near.lower_bound_bytes / 3 + 5;  // not aligned
+  EXPECT_EQ(check_memory_plan(many_long.blocks, limits, plan_memory(many_long.blocks, limits).value()), "");
 }
 
 TEST(MemoryPlanner, ReusesMemoryOfTheDead) {
