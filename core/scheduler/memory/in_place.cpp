@@ -79,8 +79,9 @@ class Finder {
     for (uint32_t j = 0; j < std::min<size_t>(inputs.size(), kMaskedOperands); ++j) {
       if (inputs[j] == kNone || (allowed >> j & 1) == 0) continue;
       const uint32_t operand = instance_of(inputs[j], device);
-      if (is_whole(inputs[j], operand, device) && looks_like(inputs[j], result) && lives_[operand].last == tick &&
-          lives_[operand].first < tick && others_agree(node, graph_.storage_of(inputs[j]), result, allowed))
+      const Lifetime& life = lives_[operand];
+      if (is_whole(inputs[j], operand, device) && looks_like(inputs[j], result) && life.last == tick &&
+          !life.lengthened && life.first < tick && others_agree(node, graph_.storage_of(inputs[j]), result, allowed))
         return operand;
     }
     return kNone;

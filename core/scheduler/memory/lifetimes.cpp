@@ -80,7 +80,7 @@ class Finder {
     const uint32_t device = owner(instance);
     const Task& first = tasks_.tasks[first_use_[instance]];
     if (first.device != device) {
-      life = {0, ticks_};
+      life = {0, ticks_, true};
       return;
     }
     if (first.lane != device) life.first = std::min(life.first, first_tick_beside(first_use_[instance], device));
@@ -88,11 +88,10 @@ class Finder {
       const Task& use = tasks_.tasks[foreign_[i].task];
       const auto after = std::ranges::partition_point(
           lanes_[device], [&](uint32_t task) { return tasks_.clocks.done(task, use.lane) <= use.rank; });
-      if (after == lanes_[device].end()) {
-        life.last = ticks_;
-        return;
-      }
-      life.last = std::max(life.last, begins_[*after] - 1);  // not the first task: it comes after another
+      // Not the first task: it comes after another.
+      const uint32_t end = after == lanes_[device].end() ? ticks_ : begins_[*after] - 1;
+      life.lengthened |= end >= life.last;
+      life.last = std::max(life.last, end);
     }
   }
 

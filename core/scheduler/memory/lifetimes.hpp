@@ -17,6 +17,7 @@ namespace backplane {
 struct Lifetime {
   uint32_t first = kNone;  // kNone = never used
   uint32_t last = 0;
+  bool lengthened = false;  // its owner's last use may not be the last one: others may still be at it
 };
 
 // By instance; ends are at most the number of nodes and copies. Those of constants are never used in this sense.
