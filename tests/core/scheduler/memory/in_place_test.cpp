@@ -119,6 +119,17 @@ TEST_F(InPlace, AnOperandThatIsCopiedLaterIsLeftAlone) {
   EXPECT_EQ(taken_over(made, b, 0), kNone);
 }
 
+// The copy is known to be done as soon as the split behind the cut begins, which is no use to the node before it.
+TEST_F(InPlace, AnOperandThatIsStillBeingCopiedIsLeftAlone) {
+  const TensorId a = op(Op::kNEG, {input()}, "a"), away = op(Op::kNEG, {a}, "away"), b = op(Op::kABS, {a}, "b");
+  PlanOptions options;
+  options.pins = {{"a", 0}, {"away", 1}, {"b", 0}, {"end", 0}};
+  options.cuts = {2};
+  const Plan made = plan(op(Op::kADD, {b, away}, "end"), options, R"({"devices": 2, "1-async": true})");
+  ASSERT_EQ(made.splits.size(), 4u);
+  EXPECT_EQ(taken_over(made, b, 0), kNone);
+}
+
 TEST_F(InPlace, GraphOutputsKeepTheirMemory) {
   const TensorId a = op(Op::kNEG, {input()}), b = op(Op::kNEG, {a});
   ASSERT_TRUE(builder_.output(a, "a").ok());
