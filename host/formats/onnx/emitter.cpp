@@ -187,6 +187,8 @@ Result<TensorId> Emitter::broadcast(TensorId x, std::span<const int64_t> shape) 
 }
 
 Result<HostTensor> Emitter::constant_value(TensorId x) {
+  if (x >= origins_.size())
+    return invalid_argument("a tensor is wanted, but it is given a sequence, strings or nothing");
   if (origins_[x].runtime) {
     return unimplemented(
         cat("it needs the value of ", builder_.tensor_text(x), " at import, but that value depends on run-time data"));

@@ -107,20 +107,36 @@ Result<std::shared_ptr<const Graph>> Importer::run() {
 }
 
 Status Importer::define_inputs(Scope& scope) {
-  for (uint32_t at = 0; at < inputs_.size(); ++at) {
-    const BoundInput& input = inputs_[at];
-    const int64_t candidate = input.is_candidate() ? int64_t{at} : -1;
-    BP_TRY_ASSIGN(const TensorId id, baked_.count(at)
-                                         ? emitter_.constant(input.value)
-                                         : emitter_.input(input.name, input.dtype, input.shape, candidate));
+  uint32_t at = 0;
+  for (uint32_t port = 0; port < model_.graph.inputs.size(); ++port) {
+    const OnnxInput& input = model_.graph.inputs[port];
+    std::vector<TensorId> parts;
+    for (; at < inputs_.size() && inputs_[at].port == port; ++at) {
+      BP_TRY_ASSIGN(parts.emplace_back(), define_input(at));
+    }
+    const bool is_absent = parts.empty() && input.kind != OnnxInput::Kind::sequence;
+    BP_TRY_ASSIGN(const TensorId id, is_absent             ? values_.absent()
+                                     : input.is_sequence() ? values_.add_sequence(std::move(parts))
+                                                           : Result<TensorId>(parts[0]));
     BP_TRY(scope.define(input.name, id));
   }
   return ok_status();
 }
 
+Result<TensorId> Importer::define_input(uint32_t at) {
+  const BoundInput& input = inputs_[at];
+  if (input.text) return values_.add_text(*input.text);
+  if (baked_.count(at)) return emitter_.constant(input.value);
+  return emitter_.input(input.name, input.dtype, input.shape, input.is_candidate() ? int64_t{at} : -1);
+}
+
 Status Importer::define_initialisers(const GraphDef& graph, Scope& scope) {
   for (const auto& [name, value] : graph.initialisers) {
     BP_TRY_ASSIGN(const TensorId id, emitter_.constant(value, name));
+    BP_TRY(scope.define(name, id));
+  }
+  for (const auto& [name, text] : graph.texts) {
+    BP_TRY_ASSIGN(const TensorId id, values_.add_text(text));
     BP_TRY(scope.define(name, id));
   }
   return ok_status();
@@ -175,10 +191,12 @@ Result<std::vector<TensorId>> Importer::lower(const Lowering& row, const NodeDef
     if (at >= inputs.size() || inputs[at] == kNone) return invalid_argument(cat("input ", at, " is absent"));
   }
   emitter_.set_node_name(frame_->prefix + label_of(node));
-  NodeContext context(node, frame_->opset(), row.target, std::move(inputs), emitter_, *this);
+  BP_TRY_ASSIGN(const bool is_text, values_.to_tensors(row.takes, inputs));
+  NodeContext context(node, frame_->opset(), row.target, std::move(inputs), emitter_, values_, *this);
   const Status status = row.lower(context);
   BP_TRY(context.fault());
   BP_TRY(status);
+  if (is_text) BP_TRY(context.set_text());
   for (size_t at = 0; at < node.outputs.size(); ++at) {
     if (!node.outputs[at].empty() && context.outputs()[at] == kNone) {
       return unimplemented(cat("its output ", at, " ('", node.outputs[at], "') is not supported"));
@@ -190,8 +208,8 @@ Result<std::vector<TensorId>> Importer::lower(const Lowering& row, const NodeDef
 Result<std::vector<TensorId>> Importer::call_standard(const NodeDef& node, std::span<const TensorId> inputs) {
   std::vector<std::optional<TensorSpec>> specs;
   for (const TensorId id : inputs) {
-    if (id == kNone) specs.emplace_back();
-    if (id != kNone) specs.push_back(TensorSpec{emitter_.dtype(id), emitter_.shape(id)});
+    if (!is_tensor(id)) specs.emplace_back();
+    if (is_tensor(id)) specs.push_back(TensorSpec{emitter_.dtype(id), emitter_.shape(id)});
   }
   BP_TRY_ASSIGN(const std::optional<FunctionDef> function, standard_function(node, *frame_->opsets, specs));
   if (function) return call(*function, node, inputs);
@@ -299,9 +317,24 @@ void Importer::note(const std::string& text) { notes_.push_back(cat("'", emitter
 Status Importer::set_outputs(const Scope& scope) {
   if (model_.graph.outputs.empty()) return invalid_argument("the model has no outputs");
   BP_TRY_ASSIGN(const std::vector<TensorId> outputs, resolve_outputs(model_.graph.outputs, scope));
-  for (size_t at = 0; at < outputs.size(); ++at) {
-    BP_TRY(emitter_.builder().output(outputs[at], model_.graph.outputs[at]));
+  for (size_t at = 0; at < outputs.size(); ++at) BP_TRY(set_output(outputs[at], model_.graph.outputs[at]));
+  return ok_status();
+}
+
+// A sequence is its elements, and what is absent is no output.
+Status Importer::set_output(TensorId id, const std::string& name) {
+  if (is_tensor(id)) return emitter_.builder().output(id, name);
+  if (values_.codes(id) != kNone) {
+    BP_TRY_ASSIGN(OnnxText text, values_.text(id));
+    texts_.emplace_back(name, std::move(text));
+    return ok_status();
   }
+  const ValueTable::Ids* elements = values_.sequence(id);
+  if (!elements || elements->empty()) {
+    notes_.push_back(cat("output '", name, "' is ", elements ? "an empty sequence" : "absent"));
+    return ok_status();
+  }
+  for (size_t at = 0; at < elements->size(); ++at) BP_TRY(set_output((*elements)[at], cat(name, "[", at, "]")));
   return ok_status();
 }
 

@@ -16,6 +16,7 @@
 #include "node_context.hpp"
 #include "scope.hpp"
 #include "unsupported_ops.hpp"
+#include "value_table.hpp"
 
 namespace backplane::onnx_import {
 
@@ -30,6 +31,8 @@ class Importer final : private GraphInliner {
   const std::set<uint32_t>& needed() const { return emitter_.needed_candidates(); }
   // What was unrolled, in words.
   const std::vector<std::string>& notes() const { return notes_; }
+  // Outputs of strings, which the graph does not have.
+  std::vector<std::pair<std::string, OnnxText>>& texts() { return texts_; }
 
  private:
   // What holds for the nodes of one graph, or of one call of a function.
@@ -46,6 +49,7 @@ class Importer final : private GraphInliner {
   class Nesting;
 
   Status define_inputs(Scope& scope);
+  Result<TensorId> define_input(uint32_t at);
   Status define_initialisers(const GraphDef& graph, Scope& scope);
   Status import_nodes(std::span<const NodeDef> nodes, Scope& scope);
   Status import_node(const NodeDef& node, Scope& scope);
@@ -66,6 +70,7 @@ class Importer final : private GraphInliner {
                                              const std::string& label) override;
   void note(const std::string& text) override;
   Status set_outputs(const Scope& scope);
+  Status set_output(TensorId id, const std::string& name);
 
   const Model& model_;
   std::span<const BoundInput> inputs_;
@@ -73,8 +78,10 @@ class Importer final : private GraphInliner {
   LoweringTable table_;
   FunctionTable functions_;
   Emitter emitter_;
+  ValueTable values_{emitter_};
   UnsupportedOps unsupported_;
   std::vector<std::string> notes_;
+  std::vector<std::pair<std::string, OnnxText>> texts_;
   Frame* frame_ = nullptr;
   int depth_ = 0;  // of functions and graphs around the node that is being imported
   int64_t nodes_left_;

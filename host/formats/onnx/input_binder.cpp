@@ -9,11 +9,42 @@ constexpr int64_t kMaxBakedElements = 16;
 
 using DimNames = std::map<std::string, int64_t>;
 
-Status check_name(const Model& model, const std::string& name) {
+// An input's tensors, with the numbers of the inputs that they are of.
+struct Part {
+  OnnxInput input;
+  uint32_t port;
+};
+
+bool is_given(const std::string& name, const OnnxImportOptions& options) {
+  return options.shapes.count(name) > 0 || options.values.count(name) > 0;
+}
+
+// A sequence is as long as what is given of it.
+std::vector<Part> parts_of(const Model& model, const OnnxImportOptions& options) {
+  std::vector<Part> parts;
+  for (uint32_t port = 0; port < model.graph.inputs.size(); ++port) {
+    const OnnxInput& input = model.graph.inputs[port];
+    if (!input.is_sequence()) {
+      if (input.kind != OnnxInput::Kind::optional || is_given(input.name, options)) parts.push_back({input, port});
+      continue;
+    }
+    for (size_t at = 0;; ++at) {
+      const std::string name = cat(input.name, "[", at, "]");
+      if (!is_given(name, options)) break;
+      parts.push_back({input.part(name).value(), port});
+    }
+  }
+  return parts;
+}
+
+Status check_name(const Model& model, const std::vector<Part>& parts, const std::string& name) {
   std::vector<std::string> names;
+  for (const Part& part : parts) {
+    if (part.input.name == name) return ok_status();
+    names.push_back(part.input.name);
+  }
   for (const OnnxInput& input : model.graph.inputs) {
-    if (input.name == name) return ok_status();
-    names.push_back(input.name);
+    if (input.is_sequence()) names.push_back(cat(input.name, "[0], [1] ... without a gap"));
   }
   return invalid_argument(
       cat("the model has no input '", name, "'", did_you_mean(name, names), "; its inputs are ", join(names, ", ")));
@@ -63,15 +94,54 @@ std::string open_text(const OnnxInput& input) {
   return cat(input.to_string(), axes.size() == 1 ? " (axis " : " (axes ", join(axes, ", "), ")");
 }
 
-Status check_closed(const std::vector<OnnxInput>& inputs) {
+Status check_closed(const std::vector<Part>& parts) {
   std::vector<std::string> open;
-  for (const OnnxInput& input : inputs) {
-    if (std::string text = open_text(input); !text.empty()) open.push_back(std::move(text));
+  for (const Part& part : parts) {
+    if (std::string text = open_text(part.input); !text.empty()) open.push_back(std::move(text));
   }
   if (open.empty()) return ok_status();
   return invalid_argument(
       cat("these inputs have open dimensions: ", join(open, "; "), ". Give each a shape or a value"),
       "onnx.open-dimensions");
+}
+
+// The values of all inputs of strings. Errors: as bind_inputs.
+Status check_texts(const Model& model, const OnnxImportOptions& options) {
+  std::vector<std::string> missing;
+  for (const OnnxInput& input : model.graph.inputs) {
+    if (input.kind != OnnxInput::Kind::text) continue;
+    const auto text = options.texts.find(input.name);
+    if (text == options.texts.end()) {
+      missing.push_back(cat("'", input.name, "'"));
+      continue;
+    }
+    const Result<int64_t> count = element_count(text->second.shape);
+    if (!count.ok() || *count != static_cast<int64_t>(text->second.elements.size())) {
+      return invalid_argument(cat("input '", input.name, "' is given ", text->second.elements.size(),
+                                  " strings for the shape ", shape_text(text->second.shape)));
+    }
+  }
+  if (missing.empty()) return ok_status();
+  return invalid_argument(cat("strings are known at import: pass the value of ",
+                              missing.size() == 1 ? "input " : "inputs ", join(missing, ", ")),
+                          "onnx.needs-value");
+}
+
+Status apply_shapes(std::vector<Part>& parts, const OnnxImportOptions& options) {
+  DimNames names;
+  for (Part& part : parts) {
+    const auto text = options.texts.find(part.input.name);
+    BP_TRY_ASSIGN(const std::vector<int64_t>* shape,
+                  part.input.kind == OnnxInput::Kind::text ? &text->second.shape : given_shape(part.input, options));
+    if (shape) BP_TRY(apply_shape(part.input, *shape, names));
+  }
+  for (Part& part : parts) {
+    for (OnnxInput::Dim& dim : part.input.dims) {
+      const auto known = names.find(dim.name);
+      if (dim.extent < 0 && known != names.end()) dim.extent = known->second;
+    }
+  }
+  return ok_status();
 }
 
 }  // namespace
@@ -82,26 +152,19 @@ bool BoundInput::is_candidate() const {
 }
 
 Result<std::vector<BoundInput>> bind_inputs(const Model& model, const OnnxImportOptions& options) {
-  for (const auto& [name, shape] : options.shapes) BP_TRY(check_name(model, name));
-  for (const auto& [name, value] : options.values) BP_TRY(check_name(model, name));
-  std::vector<OnnxInput> inputs = model.graph.inputs;
-  DimNames names;
-  for (OnnxInput& input : inputs) {
-    BP_TRY_ASSIGN(const std::vector<int64_t>* shape, given_shape(input, options));
-    if (shape) BP_TRY(apply_shape(input, *shape, names));
-  }
-  for (OnnxInput& input : inputs) {
-    for (OnnxInput::Dim& dim : input.dims) {
-      const auto known = names.find(dim.name);
-      if (dim.extent < 0 && known != names.end()) dim.extent = known->second;
-    }
-  }
-  BP_TRY(check_closed(inputs));
+  std::vector<Part> parts = parts_of(model, options);
+  for (const auto& [name, shape] : options.shapes) BP_TRY(check_name(model, parts, name));
+  for (const auto& [name, value] : options.values) BP_TRY(check_name(model, parts, name));
+  for (const auto& [name, text] : options.texts) BP_TRY(check_name(model, parts, name));
+  BP_TRY(check_texts(model, options));
+  BP_TRY(apply_shapes(parts, options));
+  BP_TRY(check_closed(parts));
   std::vector<BoundInput> bound;
-  for (const OnnxInput& input : inputs) {
-    BoundInput item{input.name, input.dtype, {}, {}};
+  for (const auto& [input, port] : parts) {
+    BoundInput item{input.name, input.dtype, {}, {}, port, {}};
     for (const OnnxInput::Dim& dim : input.dims) item.shape.push_back(dim.extent);
     if (const auto value = options.values.find(input.name); value != options.values.end()) item.value = value->second;
+    if (input.kind == OnnxInput::Kind::text) item.text = options.texts.at(input.name);
     bound.push_back(std::move(item));
   }
   return bound;

@@ -29,7 +29,7 @@ struct AttributeDef {
     std::string name;
   };
   using Value = std::variant<Other, Reference, int64_t, double, std::string, std::vector<int64_t>, std::vector<double>,
-                             std::vector<std::string>, HostTensor, std::shared_ptr<const GraphDef>>;
+                             std::vector<std::string>, HostTensor, OnnxText, std::shared_ptr<const GraphDef>>;
   std::string name;
   Value value;
 };
@@ -53,6 +53,7 @@ struct GraphDef {
   // type and shape of what they are given.
   std::vector<OnnxInput> inputs;
   std::vector<std::string> outputs;
+  std::vector<std::pair<std::string, OnnxText>> texts = {};  // initialisers that are strings
 };
 
 // Domain -> version of the op set that nodes use; the domain of ONNX itself is "".

@@ -8,6 +8,8 @@
 
 namespace backplane::onnx_import {
 
+inline constexpr int64_t kOnnxString = 8;
+
 // The type that TensorProto.DataType `number` means; nullopt if Backplane has it not (strings, complex, float8 ...).
 std::optional<DType> dtype_of_onnx(int64_t number);
 // The other way round; 0, ONNX's "undefined", for types that ONNX has not.

@@ -35,9 +35,16 @@ Result<std::vector<double>> NodeContext::in_f64s(size_t at) {
 }
 
 Result<int64_t> NodeContext::in_i64(size_t at) {
-  BP_TRY_ASSIGN(const std::vector<int64_t> values, in_i64s(at));
-  if (values.size() != 1) return invalid_argument(cat("input ", at, " must have one element, found ", values.size()));
-  return values[0];
+  BP_TRY_ASSIGN(const std::vector<int64_t> found, in_i64s(at));
+  if (found.size() != 1) return invalid_argument(cat("input ", at, " must have one element, found ", found.size()));
+  return found[0];
+}
+
+Status NodeContext::check_tensors(std::span<const TensorId> ids) const {
+  for (const TensorId id : ids) {
+    if (!is_tensor(id)) return invalid_argument(cat("it wants a tensor where it is given ", values.kind_text(id)));
+  }
+  return ok_status();
 }
 
 Result<bool> NodeContext::known_bool(TensorId condition) {
@@ -111,6 +118,14 @@ Status NodeContext::set_all(std::span<const TensorId> made) {
     return invalid_argument(cat("it has ", outputs_.size(), " outputs, but ", made.size(), " are made"));
   }
   std::copy_n(made.begin(), outputs_.size(), outputs_.begin());
+  return ok_status();
+}
+
+Status NodeContext::set_text() {
+  for (TensorId& id : outputs_) {
+    if (id == kNone) continue;
+    BP_TRY_ASSIGN(id, values.add_codes(id));
+  }
   return ok_status();
 }
 

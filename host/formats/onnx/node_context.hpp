@@ -10,6 +10,7 @@
 
 #include "emitter.hpp"
 #include "model.hpp"
+#include "value_table.hpp"
 
 namespace backplane::onnx_import {
 
@@ -29,8 +30,9 @@ class NodeContext {
  public:
   // References outlive the context. `op` is the row's op; `inputs` has kNone where an input is absent.
   NodeContext(const NodeDef& node, int64_t opset, Op op, std::vector<TensorId> inputs, Emitter& emitter,
-              GraphInliner& graphs)
+              ValueTable& value_table, GraphInliner& graphs)
       : emit(emitter),
+        values(value_table),
         inliner(graphs),
         node_(node),
         opset_(opset),
@@ -39,6 +41,7 @@ class NodeContext {
         outputs_(node.outputs.size(), kNone) {}
 
   Emitter& emit;
+  ValueTable& values;
   GraphInliner& inliner;
 
   const NodeDef& node() const { return node_; }
@@ -53,6 +56,8 @@ class NodeContext {
   Result<std::vector<int64_t>> in_i64s(size_t at);
   Result<std::vector<double>> in_f64s(size_t at);  // of any type
   Result<int64_t> in_i64(size_t at);               // of one element
+  // Errors: invalid_argument for ids that are other values than tensors.
+  Status check_tensors(std::span<const TensorId> ids) const;
   // The value of a tensor that decides what there is to run. Errors: as Emitter::constant_value; invalid_argument.
   Result<bool> known_bool(TensorId condition);
   // The list that older opsets give as attribute `key` and newer ones as input `at`; empty if absent.
@@ -75,6 +80,8 @@ class NodeContext {
   // Sets an output, or returns the failure: `return c.set(0, c.emit.op(...))`.
   Status set(size_t at, const Result<TensorId>& made);
   Status set_all(std::span<const TensorId> made);
+  // What the outputs hold so far are codes of strings. Errors: as ValueTable::add_codes.
+  Status set_text();
   const std::vector<TensorId>& outputs() const { return outputs_; }
 
   // What was wrong with an attribute that was asked for.

@@ -35,6 +35,26 @@ std::string baked_text(const BoundInput& input) {
   return cat(input.name, " = ", input.shape.empty() ? values[0] : cat("[", join(values, ", "), "]"));
 }
 
+// What the import is for, of the inputs: values, and lengths of sequences.
+std::vector<std::string> specialised(const Model& model, std::span<const BoundInput> inputs,
+                                     const std::set<uint32_t>& baked) {
+  std::vector<std::string> texts;
+  std::vector<size_t> parts(model.graph.inputs.size());
+  for (uint32_t at = 0; at < inputs.size(); ++at) {
+    if (inputs[at].text) texts.push_back(cat(inputs[at].name, " = ", inputs[at].text->to_string()));
+    if (baked.count(at)) texts.push_back(baked_text(inputs[at]));
+    ++parts[inputs[at].port];
+  }
+  for (size_t port = 0; port < parts.size(); ++port) {
+    const OnnxInput& input = model.graph.inputs[port];
+    if (input.kind == OnnxInput::Kind::tensor || input.kind == OnnxInput::Kind::text) continue;
+    if (parts[port] == 0)
+      texts.push_back(cat(input.name, input.kind == OnnxInput::Kind::sequence ? " is empty" : " is absent"));
+    if (parts[port] > 0 && input.is_sequence()) texts.push_back(cat(input.name, " has ", parts[port], " elements"));
+  }
+  return texts;
+}
+
 // Adds what a pass needed to what is baked in. Errors: an input without a value.
 Status bake(std::span<const BoundInput> inputs, const std::set<uint32_t>& needed, std::set<uint32_t>& baked) {
   std::vector<std::string> missing;
@@ -77,9 +97,9 @@ Result<OnnxModel> import_model(const Model& model, const OnnxImportOptions& opti
       BP_TRY(bake(inputs, importer.needed(), baked));
       continue;
     }
-    OnnxModel made{*std::move(graph), model.opset, model.producer, {}, {}};
-    for (const uint32_t at : baked) made.specialised.push_back(baked_text(inputs[at]));
+    OnnxModel made{*std::move(graph), model.opset, model.producer, specialised(model, inputs, baked), {}};
     made.notes = importer.notes();
+    made.texts = std::move(importer.texts());
     for (std::string& note : unused_inputs(*made.graph)) made.notes.push_back(std::move(note));
     return made;
   }

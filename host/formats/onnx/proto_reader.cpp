@@ -27,6 +27,7 @@ using ::onnx::ModelProto;
 using ::onnx::NodeProto;
 using ::onnx::OperatorSetIdProto;
 using ::onnx::TensorProto;
+using ::onnx::TypeProto;
 using ::onnx::ValueInfoProto;
 
 // Weights from this size on stay where they are.
@@ -92,6 +93,7 @@ class ProtoReader {
   Result<std::vector<NodeDef>> nodes(const RepeatedPtrField<NodeProto>& protos, int depth);
   Result<AttributeDef::Value> attribute(const AttributeProto& proto, int depth);
   Result<HostTensor> tensor(const TensorProto& proto);
+  Result<OnnxText> text(const TensorProto& proto);
   Result<HostTensor> listed(const TensorProto& proto, DType dtype, std::vector<int64_t> shape);
   Result<HostTensor> shared(DType dtype, std::vector<int64_t> shape, std::span<const std::byte> bytes,
                             std::shared_ptr<const void> keeper);
@@ -120,6 +122,14 @@ Result<HostTensor> ProtoReader::tensor(const TensorProto& proto) {
   }();
   if (!made.ok()) return made.status().with_context(what);
   return made;
+}
+
+Result<OnnxText> ProtoReader::text(const TensorProto& proto) {
+  OnnxText made{{proto.dims().begin(), proto.dims().end()}, {proto.string_data().begin(), proto.string_data().end()}};
+  const Result<int64_t> wanted = element_count(made.shape);
+  if (wanted.ok() && *wanted == proto.string_data_size()) return made;
+  return invalid_argument(cat("tensor '", proto.name(), "': shape ", shape_text(made.shape), " of strings has ",
+                              proto.string_data_size(), " of them; the file is damaged or truncated"));
 }
 
 Result<HostTensor> ProtoReader::shared(DType dtype, std::vector<int64_t> shape, std::span<const std::byte> bytes,
@@ -242,6 +252,10 @@ Result<AttributeDef::Value> ProtoReader::attribute(const AttributeProto& proto, 
     case AttributeProto::STRINGS:
       return Value(std::vector<std::string>(proto.strings().begin(), proto.strings().end()));
     case AttributeProto::TENSOR: {
+      if (proto.t().data_type() == TensorProto::STRING) {
+        BP_TRY_ASSIGN(OnnxText value, text(proto.t()));
+        return Value(std::move(value));
+      }
       BP_TRY_ASSIGN(HostTensor value, tensor(proto.t()));
       return Value(std::move(value));
     }
@@ -273,16 +287,26 @@ Result<NodeDef> ProtoReader::node(const NodeProto& proto, int depth) {
 Result<OnnxInput> ProtoReader::input(const ValueInfoProto& proto) {
   OnnxInput made;
   made.name = proto.name();
-  if (!proto.type().has_tensor_type()) {
-    return unimplemented(cat("input '", made.name, "' is not a tensor; only tensors are supported"));
+  const bool is_optional = proto.type().has_optional_type();
+  const TypeProto& present = is_optional ? proto.type().optional_type().elem_type() : proto.type();
+  const bool is_sequence = present.has_sequence_type();
+  const TypeProto& element = is_sequence ? present.sequence_type().elem_type() : present;
+  if (!element.has_tensor_type()) {
+    return unimplemented(cat("input '", made.name, "' is neither a tensor nor a sequence of tensors"));
   }
-  const auto& type = proto.type().tensor_type();
+  using Kind = OnnxInput::Kind;
+  made.kind = is_optional   ? is_sequence ? Kind::optional_sequence : Kind::optional
+              : is_sequence ? Kind::sequence
+                            : Kind::tensor;
+  const auto& type = element.tensor_type();
   const std::optional<DType> dtype = dtype_of_onnx(type.elem_type());
-  if (!dtype) {
+  if (type.elem_type() == TensorProto::STRING && made.kind == Kind::tensor) {
+    made.kind = Kind::text;
+  } else if (!dtype) {
     return unimplemented(
         cat("input '", made.name, "' has ONNX element type ", type.elem_type(), ", which is not supported"));
   }
-  made.dtype = *dtype;
+  made.dtype = dtype.value_or(DType::kU8);
   made.has_shape = type.has_shape();
   for (const auto& dim : type.shape().dim()) {
     // Some exporters write -1 or 0 for "any"; a real extent of 0 would make the model useless.
@@ -300,9 +324,14 @@ Result<GraphDef> ProtoReader::graph(const GraphProto& proto, int depth) {
   GraphDef made;
   std::set<std::string_view> initialised;
   for (const TensorProto& item : proto.initializer()) {
+    initialised.insert(item.name());
+    if (item.data_type() == TensorProto::STRING) {
+      BP_TRY_ASSIGN(OnnxText value, text(item));
+      made.texts.emplace_back(item.name(), std::move(value));
+      continue;
+    }
     BP_TRY_ASSIGN(HostTensor value, tensor(item));
     made.initialisers.emplace_back(item.name(), std::move(value));
-    initialised.insert(item.name());
   }
   for (const ValueInfoProto& item : proto.input()) {
     if (initialised.count(item.name())) continue;  // its default value is all that is ever used

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 
 #include "backplane/base/text.hpp"
 #include "lowering/lowering_table.hpp"
@@ -19,7 +20,20 @@ HostTensor listed(DType dtype, const std::vector<Source>& values, bool scalar) {
   return HostTensor::of<T>(dtype, std::move(shape), std::span<const T>(narrow));
 }
 
+// Null if the node holds something else.
+std::optional<OnnxText> constant_text(NodeContext& c) {
+  if (const auto* value = c.node().find("value")) {
+    const OnnxText* text = std::get_if<OnnxText>(value);
+    return text ? std::optional(*text) : std::nullopt;
+  }
+  if (c.has_attr("value_string")) return OnnxText{{}, {c.text("value_string", "")}};
+  if (!c.has_attr("value_strings")) return std::nullopt;
+  std::vector<std::string> texts = c.texts("value_strings");
+  return OnnxText{{static_cast<int64_t>(texts.size())}, std::move(texts)};
+}
+
 Status constant(NodeContext& c) {
+  if (const std::optional<OnnxText> text = constant_text(c)) return c.set(0, c.values.add_text(*text));
   HostTensor value;
   if (c.has_attr("value")) {
     if (const HostTensor* found = c.tensor("value")) value = *found;
@@ -33,7 +47,7 @@ Status constant(NodeContext& c) {
     value = listed<float>(DType::kF32, c.f64s("value_floats"), false);
   }
   BP_TRY(c.fault());
-  if (value.is_null()) return unimplemented("it holds a string or a sparse tensor");
+  if (value.is_null()) return unimplemented("it holds a sparse tensor");
   return c.set(0, c.emit.constant(std::move(value)));
 }
 

@@ -35,8 +35,8 @@ Status dropout(NodeContext& c) {
 
 std::span<const Lowering> control_lowerings() {
   static constexpr Lowering kRows[] = {
-      {"If", 7, 1, if_else},
-      {"Identity", 7, 1, identity},
+      Lowering{"If", 7, 1, if_else}.taking(Takes::values),
+      Lowering{"Identity", 7, 1, identity}.taking(Takes::values),
       {"Dropout", 7, 1, dropout},
   };
   return kRows;

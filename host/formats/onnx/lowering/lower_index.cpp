@@ -197,10 +197,10 @@ Status trilu(NodeContext& c) {
 std::span<const Lowering> index_lowerings() {
   static constexpr Lowering kRows[] = {
       {"Slice", 1, 1, slice_by_attributes, Op::kCOPY, 9},
-      {"Slice", 10, 3, slice},
+      Lowering{"Slice", 10, 3, slice}.taking(Takes::first_text),
       {"Pad", 2, 1, pad_by_attributes, Op::kPAD, 10},
       {"Pad", 11, 2, pad},
-      {"Gather", 1, 2, gather},
+      Lowering{"Gather", 1, 2, gather}.taking(Takes::first_text),
       {"OneHot", 9, 3, one_hot},
       {"Trilu", 14, 1, trilu},
   };

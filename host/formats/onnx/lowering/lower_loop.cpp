@@ -85,6 +85,8 @@ class Turns {
     Ids made = carried_;
     for (size_t at = 0; at < parts_.size(); ++at) {
       const int64_t axis = axes.empty() ? 0 : axes[at];
+      BP_TRY(context_.check_tensors(parts_[at]));
+      if (count_ == 0) BP_TRY(context_.check_tensors({&trial[lead_ + carried_.size() + at], 1}));
       BP_TRY_ASSIGN(made.emplace_back(), count_ > 0
                                              ? stack(context_, parts_[at], axis)
                                              : stack_nothing(context_, trial[lead_ + carried_.size() + at], axis));
@@ -152,6 +154,7 @@ bool is_backwards(const Shape& directions, size_t at) { return at < directions.s
 
 // Axes of the inputs within their ranks, and the number of turns.
 Result<int64_t> count_turns(NodeContext& c, const Ids& scanned, Walk& walk) {
+  BP_TRY(c.check_tensors(scanned));
   walk.input_axes.resize(scanned.size(), 0);
   std::optional<int64_t> count;
   for (size_t at = 0; at < scanned.size(); ++at) {
@@ -277,9 +280,9 @@ Status scan_batches(NodeContext& c) {
 
 std::span<const Lowering> loop_lowerings() {
   static constexpr Lowering kRows[] = {
-      {"Loop", 7, 0, loop},
+      Lowering{"Loop", 7, 0, loop}.taking(Takes::values),
       {"Scan", 8, 0, scan_batches, Op::kCOPY, 8},
-      {"Scan", 9, 1, scan},
+      Lowering{"Scan", 9, 1, scan}.taking(Takes::values),
   };
   return kRows;
 }

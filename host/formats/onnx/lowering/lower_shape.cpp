@@ -192,15 +192,15 @@ Status space_to_depth(NodeContext& c) {
 
 std::span<const Lowering> shape_lowerings() {
   static constexpr Lowering kRows[] = {
-      {"Reshape", 5, 2, reshape},
-      {"Flatten", 1, 1, flatten},
-      {"Squeeze", 1, 1, squeeze},
-      {"Unsqueeze", 1, 1, unsqueeze},
-      {"Transpose", 1, 1, transpose},
-      {"Expand", 8, 2, expand},
-      {"Tile", 6, 2, tile},
-      {"Concat", 4, 1, concat},
-      {"Split", 2, 1, split},
+      Lowering{"Reshape", 5, 2, reshape}.taking(Takes::first_text),
+      Lowering{"Flatten", 1, 1, flatten}.taking(Takes::first_text),
+      Lowering{"Squeeze", 1, 1, squeeze}.taking(Takes::first_text),
+      Lowering{"Unsqueeze", 1, 1, unsqueeze}.taking(Takes::first_text),
+      Lowering{"Transpose", 1, 1, transpose}.taking(Takes::first_text),
+      Lowering{"Expand", 8, 2, expand}.taking(Takes::first_text),
+      Lowering{"Tile", 6, 2, tile}.taking(Takes::first_text),
+      Lowering{"Concat", 4, 1, concat}.taking(Takes::all_text),
+      Lowering{"Split", 2, 1, split}.taking(Takes::first_text),
       {"DepthToSpace", 1, 1, depth_to_space},
       {"SpaceToDepth", 1, 1, space_to_depth},
   };

@@ -1,124 +1,87 @@
-// TfIdfVectorizer: how often each n-gram of a pool occurs in a sequence of tokens, skipping ones between.
+// Strings, which are known at import.
 #include <algorithm>
 
 #include "backplane/base/text.hpp"
-#include "lowering/formula.hpp"
 #include "lowering/lowering_table.hpp"
 
 namespace backplane::onnx_import {
 namespace {
 
-using Shape = std::vector<int64_t>;
+bool is_ascii(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+}
 
-constexpr int64_t kMaxComparisons = int64_t{1} << 28;
-constexpr int64_t kMaxSkips = 1000;
+char to_upper_ascii(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; }
 
-struct Pool {
-  std::vector<int64_t> tokens, starts, places;  // n-grams of length 1, 2, ... start at starts[0], starts[1], ...
-  std::vector<double> weights;                  // by n-gram
-  int64_t least, most;                          // length of the n-grams that count
+// Languages in which even the letters of ASCII change case their own way.
+bool has_own_ascii(const std::string& locale) {
+  const std::string language = to_lower(std::string_view(locale).substr(0, locale.find_first_of("_-.@")));
+  return language == "tr" || language == "az" || language == "lt";
+}
+
+struct Normalizer {
+  enum class Change { none, lower, upper } change = Change::none;
+  bool is_case_sensitive = false;
+  std::vector<std::string> stopwords;  // in lower case if case does not count
+
+  bool needs_case() const { return change != Change::none || (!is_case_sensitive && !stopwords.empty()); }
+  bool drops(const std::string& text) const {
+    return std::count(stopwords.begin(), stopwords.end(), is_case_sensitive ? text : to_lower(text)) > 0;
+  }
+  std::string changed(std::string text) const {
+    if (change == Change::lower) return to_lower(text);
+    if (change == Change::upper) std::transform(text.begin(), text.end(), text.begin(), to_upper_ascii);
+    return text;
+  }
 };
 
-// `first` is the number of the first n-gram of this length.
-struct Grams {
-  int64_t length, begin, count, first;
-};
+Result<Normalizer> normalizer_of(NodeContext& c) {
+  const std::string change = c.text("case_change_action", "NONE");
+  if (change != "NONE" && change != "LOWER" && change != "UPPER") {
+    return invalid_argument(cat("case_change_action must be NONE, LOWER or UPPER, found '", change, "'"));
+  }
+  using Change = Normalizer::Change;
+  Normalizer made{change == "LOWER"   ? Change::lower
+                  : change == "UPPER" ? Change::upper
+                                      : Change::none,
+                  c.i64("is_case_sensitive", 0) != 0, c.texts("stopwords")};
+  if (made.needs_case() && has_own_ascii(c.text("locale", ""))) {
+    return unimplemented(cat("it changes case as locale '", c.text("locale", ""), "' wants it"));
+  }
+  for (std::string& word : made.stopwords) {
+    if (made.is_case_sensitive) break;
+    if (!is_ascii(word)) return unimplemented(cat("it ignores the case of '", word, "', which is not ASCII"));
+    word = to_lower(word);
+  }
+  return made;
+}
 
-Result<std::vector<Grams>> grams_of(const Pool& pool) {
-  std::vector<Grams> all;
-  int64_t number = 0;
-  for (size_t at = 0; at < pool.starts.size(); ++at) {
-    const auto length = static_cast<int64_t>(at) + 1;
-    const int64_t begin = pool.starts[at];
-    const auto end = at + 1 < pool.starts.size() ? pool.starts[at + 1] : static_cast<int64_t>(pool.tokens.size());
-    if (begin < 0 || end < begin || end > static_cast<int64_t>(pool.tokens.size()) || (end - begin) % length != 0) {
-      return invalid_argument(cat("ngram_counts ", shape_text(pool.starts), " do not divide the pool into n-grams"));
+// What Unicode and languages make of other letters than ASCII's is not known here, so no case of theirs is changed.
+Status string_normalizer(NodeContext& c) {
+  if (c.values.codes(c.in(0)) == kNone) return invalid_argument("its input must be strings");
+  BP_TRY_ASSIGN(const Normalizer normalizer, normalizer_of(c));
+  BP_TRY_ASSIGN(const OnnxText x, c.values.text(c.in(0)));
+  const bool has_rows = x.shape.size() == 2 && x.shape[0] == 1;
+  if (x.shape.size() != 1 && !has_rows) {
+    return invalid_argument(cat("it needs strings [C] or [1, C], found ", shape_text(x.shape)));
+  }
+  OnnxText y;
+  for (const std::string& element : x.elements) {
+    if (normalizer.needs_case() && !is_ascii(element)) {
+      return unimplemented(cat("it changes or ignores the case of '", element, "', which is not ASCII"));
     }
-    const int64_t count = (end - begin) / length;
-    if (count > 0 && length >= pool.least && length <= pool.most) all.push_back({length, begin, count, number});
-    number += count;
+    if (!normalizer.drops(element)) y.elements.push_back(normalizer.changed(element));
   }
-  if (number == static_cast<int64_t>(pool.places.size())) return all;
-  return invalid_argument(cat("there are ", number, " n-grams, but ", pool.places.size(), " ngram_indexes"));
-}
-
-// Occurrences in x [B, T] of n-grams whose tokens stand `stride` apart, as f32 [B, grams].
-TensorId occurrences(Formula& f, TensorId x, const Pool& pool, const Grams& grams, int64_t stride) {
-  const Shape shape = f.shape(x);
-  if (!f.status().ok()) return kNone;
-  const int64_t windows = shape[1] - stride * (grams.length - 1);
-  TensorId hits = kNone;
-  for (int64_t i = 0; i < grams.length; ++i) {
-    std::vector<double> tokens;
-    for (int64_t gram = 0; gram < grams.count; ++gram)
-      tokens.push_back(static_cast<double>(pool.tokens[static_cast<size_t>(grams.begin + gram * grams.length + i)]));
-    const TensorId part = f.reshape(f.slice(x, 1, i * stride, windows), {shape[0], windows, 1});
-    const TensorId hit = f.op(Op::kEQ, {part, f.list(f.dtype(x), tokens)});
-    hits = hits == kNone ? hit : f.op(Op::kAND, {hits, hit});
-  }
-  return f.reduce(Op::kREDUCE_SUM, f.cast(hits, DType::kF32), {1}, false);
-}
-
-// Weighted as the mode says, [B, grams].
-TensorId weighted(Formula& f, TensorId counts, const Pool& pool, const Grams& grams, const std::string& mode) {
-  if (mode == "TF") return counts;
-  std::vector<double> weights(static_cast<size_t>(grams.count), 1);
-  for (size_t at = 0; at < weights.size() && !pool.weights.empty(); ++at)
-    weights[at] = pool.weights[static_cast<size_t>(grams.first) + at];
-  const TensorId factors = f.list(DType::kF32, weights);
-  if (mode == "TFIDF") return f.mul(counts, factors);
-  return f.op(Op::kWHERE, {f.compare(Op::kGT, counts, 0), factors, f.like(counts, 0)});
-}
-
-// Adds one column for each n-gram to the columns that the pool gives them.
-TensorId placed(Formula& f, TensorId y, TensorId columns, const Pool& pool, const Grams& grams) {
-  const auto first = pool.places.begin() + grams.first;
-  const std::vector<double> places(first, first + grams.count);
-  const TensorId indices = f.broadcast(f.list(DType::kI64, places), f.shape(columns));
-  return f.op(Op::kSCATTER_ELEMENTS, {y, indices, columns},
-              {{BP_ATTR_AXIS, int64_t{1}}, {BP_ATTR_REDUCTION, std::string("add")}});
-}
-
-Status tf_idf(NodeContext& c) {
-  if (c.has_attr("pool_strings")) return unimplemented("its tokens are strings");
-  const Pool pool{c.i64s("pool_int64s"), c.i64s("ngram_counts"),      c.i64s("ngram_indexes"),
-                  c.f64s("weights"),     c.i64("min_gram_length", 1), c.i64("max_gram_length", 1)};
-  const std::string mode = c.text("mode", "TF");
-  if (mode != "TF" && mode != "IDF" && mode != "TFIDF") return invalid_argument(cat("mode '", mode, "' is not known"));
-  if (!pool.weights.empty() && pool.weights.size() != pool.places.size()) {
-    return invalid_argument("weights and ngram_indexes must be of one length");
-  }
-  BP_TRY_ASSIGN(const std::vector<Grams> all, grams_of(pool));
-  Shape x = c.emit.shape(c.in(0));
-  if (x.empty() || x.size() > 2) return invalid_argument(cat("it needs [T] or [B, T], found ", shape_text(x)));
-  int64_t width = 0;
-  for (const int64_t place : pool.places) {
-    if (place < 0) return invalid_argument("ngram_indexes must not be negative");
-    if (place >= kMaxComparisons) return unimplemented("its output is too long");
-    width = std::max(width, place + 1);
-  }
-  const int64_t skips = c.i64("max_skip_count", 0);
-  if (skips < 0 || skips > kMaxSkips) return unimplemented(cat("a max_skip_count of ", skips, " is not supported"));
-  if (width > kMaxComparisons / std::max<int64_t>(x.back(), 1)) return unimplemented("it has too many n-grams");
-  Formula f(c.emit);
-  const Shape rows{x.size() == 2 ? x[0] : 1, x.back()};
-  const TensorId tokens = f.cast(f.reshape(c.in(0), rows), DType::kI64);
-  TensorId y = f.broadcast(f.scalar(DType::kF32, 0), {rows[0], width});
-  for (const Grams& grams : all) {
-    TensorId counts = f.broadcast(f.scalar(DType::kF32, 0), {rows[0], grams.count});
-    const int64_t strides = grams.length == 1 ? 1 : skips + 1;
-    for (int64_t stride = 1; stride <= strides && stride * (grams.length - 1) < rows[1]; ++stride)
-      counts = f.add(counts, occurrences(f, tokens, pool, grams, stride));
-    y = placed(f, y, weighted(f, counts, pool, grams, mode), pool, grams);
-  }
-  const TensorId made = x.size() == 2 ? y : f.reshape(y, {width});
-  return c.set(0, f.result(made));
+  if (y.elements.empty()) y.elements.emplace_back();
+  y.shape = x.shape;
+  y.shape.back() = static_cast<int64_t>(y.elements.size());
+  return c.set(0, c.values.add_text(y));
 }
 
 }  // namespace
 
 std::span<const Lowering> text_lowerings() {
-  static constexpr Lowering kRows[] = {{"TfIdfVectorizer", 9, 1, tf_idf}};
+  static constexpr Lowering kRows[] = {Lowering{"StringNormalizer", 10, 1, string_normalizer}.taking(Takes::values)};
   return kRows;
 }
 

@@ -8,7 +8,8 @@ LoweringTable::LoweringTable() {
         einsum_lowerings(),   index_lowerings(),     legacy_lowerings(),  linear_lowerings(), logic_lowerings(),
         loop_lowerings(),     loss_lowerings(),      math_lowerings(),    norm_lowerings(),   pool_lowerings(),
         quantize_lowerings(), recurrent_lowerings(), reduce_lowerings(),  resize_lowerings(), sample_lowerings(),
-        select_lowerings(),   shape_lowerings(),     signal_lowerings(),  text_lowerings()}) {
+        select_lowerings(),   sequence_lowerings(),  shape_lowerings(),   signal_lowerings(), text_lowerings(),
+        tfidf_lowerings()}) {
     for (const Lowering& row : family) rows_.emplace(row.op, &row);
   }
 }

@@ -20,6 +20,13 @@ struct Lowering {
   Status (*lower)(NodeContext&);
   Op target = Op::kCOPY;  // for functions that serve several ops
   int64_t until = std::numeric_limits<int64_t>::max();
+  Takes takes = Takes::tensors;
+
+  constexpr Lowering taking(Takes kinds) const {
+    Lowering row(*this);
+    row.takes = kinds;
+    return row;
+  }
 };
 
 std::span<const Lowering> box_lowerings();
@@ -43,9 +50,11 @@ std::span<const Lowering> reduce_lowerings();
 std::span<const Lowering> resize_lowerings();
 std::span<const Lowering> sample_lowerings();
 std::span<const Lowering> select_lowerings();
+std::span<const Lowering> sequence_lowerings();
 std::span<const Lowering> shape_lowerings();
 std::span<const Lowering> signal_lowerings();
 std::span<const Lowering> text_lowerings();
+std::span<const Lowering> tfidf_lowerings();
 
 class LoweringTable {
  public:
