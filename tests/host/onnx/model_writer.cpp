@@ -30,6 +30,12 @@ void write(const HostTensor& tensor, ::onnx::TensorProto* proto) {
   proto->set_raw_data(tensor.bytes().data(), tensor.bytes().size());
 }
 
+void write(const OnnxText& text, ::onnx::TensorProto* proto) {
+  proto->set_data_type(::onnx::TensorProto::STRING);
+  for (const int64_t extent : text.shape) proto->add_dims(extent);
+  for (const std::string& element : text.elements) proto->add_string_data(element);
+}
+
 void write(const GraphDef& graph, const WriteOptions& options, ::onnx::GraphProto* proto);
 
 struct AttributeWriter {
@@ -54,6 +60,7 @@ struct AttributeWriter {
     for (const std::string& value : values) proto->add_strings(value);
   }
   void operator()(const HostTensor& value) { proto->set_type(Type::TENSOR), write(value, proto->mutable_t()); }
+  void operator()(const OnnxText& value) { proto->set_type(Type::TENSOR), write(value, proto->mutable_t()); }
   void operator()(const std::shared_ptr<const GraphDef>& value) {
     proto->set_type(Type::GRAPH), write(*value, {}, proto->mutable_g());
   }
@@ -81,8 +88,13 @@ void write(const NodeDef& node, ::onnx::NodeProto* proto) {
 
 void write(const OnnxInput& input, ::onnx::ValueInfoProto* proto) {
   proto->set_name(input.name);
-  auto* type = proto->mutable_type()->mutable_tensor_type();
-  type->set_elem_type(onnx_type(input.dtype));
+  using Kind = OnnxInput::Kind;
+  ::onnx::TypeProto* part = proto->mutable_type();
+  const bool is_optional = input.kind == Kind::optional || input.kind == Kind::optional_sequence;
+  if (is_optional) part = part->mutable_optional_type()->mutable_elem_type();
+  if (input.is_sequence()) part = part->mutable_sequence_type()->mutable_elem_type();
+  auto* type = part->mutable_tensor_type();
+  type->set_elem_type(input.kind == Kind::text ? int{::onnx::TensorProto::STRING} : onnx_type(input.dtype));
   if (!input.has_shape) return;
   type->mutable_shape();
   for (const OnnxInput::Dim& dim : input.dims) {
@@ -113,6 +125,10 @@ void write(const GraphDef& graph, const WriteOptions& options, ::onnx::GraphProt
       entry->set_key(key);
       entry->set_value(text);
     }
+  }
+  for (const auto& [name, text] : graph.texts) {
+    write(text, proto->add_initializer());
+    proto->mutable_initializer()->rbegin()->set_name(name);
   }
   for (const OnnxInput& input : graph.inputs) write(input, proto->add_input());
   for (const std::string& output : graph.outputs) proto->add_output()->set_name(output);
@@ -160,6 +176,12 @@ OnnxInput make_input(std::string name, DType dtype, const std::vector<int64_t>& 
   for (const int64_t extent : shape) {
     input.dims.push_back({extent, extent < 0 ? "d" + std::to_string(input.dims.size()) : ""});
   }
+  return input;
+}
+
+OnnxInput make_input(std::string name, OnnxInput::Kind kind, const std::vector<int64_t>& shape) {
+  OnnxInput input = make_input(std::move(name), DType::kF32, shape);
+  input.kind = kind;
   return input;
 }
 

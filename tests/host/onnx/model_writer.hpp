@@ -23,6 +23,7 @@ NodeDef make_node(std::string op, std::vector<std::string> inputs, std::vector<s
                   std::vector<AttributeDef> attributes = {});
 // An input; -1 = an open dimension, called "d<axis>".
 OnnxInput make_input(std::string name, DType dtype, const std::vector<int64_t>& shape);
+OnnxInput make_input(std::string name, OnnxInput::Kind kind, const std::vector<int64_t>& shape);  // f32 or strings
 HostTensor f32s(std::vector<int64_t> shape, const std::vector<float>& values);
 HostTensor i64s(std::vector<int64_t> shape, const std::vector<int64_t>& values);
 
