@@ -14,7 +14,8 @@ namespace {
 constexpr const char* kInputHelp =
     "name=VALUE for an input of the model, where VALUE is @file.npy, @image.png or .jpg (scaled to the input; "
     "[,mean=M][,scale=S][,bgr] as (x/255-M)/S, three values a:b:c for one each channel), shape:1,3,48,320 (zeros), "
-    "random:1,3,48,320, or numbers such as 16000 or [1,2]";
+    "random:1,3,48,320, or numbers such as 16000 or [1,2]; strings are JSON, [\"a\",\"b\"] or @file.json; \"x[0]\", "
+    "\"x[1]\" are elements of a sequence x";
 
 // One occurrence takes one value, so that a positional argument may follow.
 CLI::Option* add_list(CLI::App& app, const std::string& name, std::vector<std::string>& target,

@@ -8,6 +8,7 @@
 #include "backplane/formats/npy.hpp"
 #include "backplane/graph/element.hpp"
 #include "tensor_files.hpp"
+#include "text_value.hpp"
 
 namespace backplane::cli {
 namespace {
@@ -36,6 +37,24 @@ Status check_no_strangers(const std::string& folder, const std::set<std::string>
       return invalid_argument(cat("'", entry.path().string(), "' belongs to no output of the model"));
   }
   return ok_status();
+}
+
+Result<std::string> find_expected(const std::string& folder, const std::string& name, std::string_view suffix,
+                                  std::set<std::string>& files) {
+  std::string path = find_tensor_file(folder, "out-", name, suffix);
+  if (path.empty())
+    return not_found(cat("--compare: there is no ", tensor_file_name("out-", name, suffix), " in '", folder, "'"));
+  files.insert(std::filesystem::path(path).filename().string());
+  return path;
+}
+
+Comparison compare_texts(const std::string& name, const OnnxText& got, const OnnxText& expected) {
+  Comparison result;
+  result.name = name;
+  result.elements = static_cast<int64_t>(got.elements.size());
+  if (got.shape != expected.shape || got.elements != expected.elements)
+    result.fault = cat("got ", got.to_string(), ", expected ", expected.to_string());
+  return result;
 }
 
 }  // namespace
@@ -78,16 +97,19 @@ Json Comparison::to_json() const {
 }
 
 Result<std::vector<Comparison>> compare_with_folder(const std::vector<std::pair<std::string, HostTensor>>& outputs,
+                                                    const std::vector<std::pair<std::string, OnnxText>>& texts,
                                                     const std::string& folder, const Tolerance& tolerance) {
   std::vector<Comparison> comparisons;
   std::set<std::string> files;
   for (const auto& [name, value] : outputs) {
-    const std::string path = find_tensor_file(folder, "out-", name);
-    if (path.empty())
-      return not_found(cat("--compare: there is no ", tensor_file_name("out-", name), " in '", folder, "'"));
-    files.insert(std::filesystem::path(path).filename().string());
+    BP_TRY_ASSIGN(const std::string path, find_expected(folder, name, kNumbersSuffix, files));
     BP_TRY_ASSIGN(const HostTensor expected, read_npy(path));
     comparisons.push_back(compare_tensors(name, value, expected, tolerance));
+  }
+  for (const auto& [name, text] : texts) {
+    BP_TRY_ASSIGN(const std::string path, find_expected(folder, name, kTextSuffix, files));
+    BP_TRY_ASSIGN(const OnnxText expected, read_text(path));
+    comparisons.push_back(compare_texts(name, text, expected));
   }
   BP_TRY(check_no_strangers(folder, files));
   if (comparisons.empty()) return invalid_argument("--compare: nothing compared, the model has no outputs");

@@ -8,6 +8,7 @@
 
 #include "backplane/base/json.hpp"
 #include "backplane/base/status.hpp"
+#include "backplane/formats/onnx.hpp"
 #include "backplane/graph/host_tensor.hpp"
 #include "backplane/graph/tensor_difference.hpp"
 
@@ -28,9 +29,11 @@ struct Comparison : TensorDifference {
 Comparison compare_tensors(const std::string& name, const HostTensor& got, const HostTensor& expected,
                            const Tolerance& tolerance);
 
-// Compares every output with out-NAME.npy in `folder`. Errors: not_found for an output without a file;
-// invalid_argument for a file that belongs to no output, and when there is nothing to compare.
+// Compares every output with out-NAME.npy in `folder`, and those of strings with out-NAME.json. Errors: not_found for
+// an output without a file; invalid_argument for a file that belongs to no output, and when there is nothing to
+// compare.
 Result<std::vector<Comparison>> compare_with_folder(const std::vector<std::pair<std::string, HostTensor>>& outputs,
+                                                    const std::vector<std::pair<std::string, OnnxText>>& texts,
                                                     const std::string& folder, const Tolerance& tolerance);
 
 }  // namespace backplane::cli

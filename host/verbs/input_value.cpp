@@ -11,7 +11,9 @@
 #include "backplane/formats/image.hpp"
 #include "backplane/formats/npy.hpp"
 #include "common.hpp"
+#include "nested_list.hpp"
 #include "tensor_elements.hpp"
+#include "text_value.hpp"
 
 namespace backplane::cli {
 namespace {
@@ -157,27 +159,13 @@ Result<HostTensor> read_file_value(const OnnxInput& input, const std::optional<S
 
 // ---- numbers
 
-// Flattens nested lists, checking that all lists of one depth are of one length.
-Status flatten(const Json& value, size_t depth, Shape& shape, std::vector<const Json*>& items) {
-  if (!value.is(Json::Kind::array)) {
-    if (depth != shape.size()) return invalid_argument("a number where a list is expected");
-    items.push_back(&value);
-    return ok_status();
-  }
-  const auto length = static_cast<int64_t>(value.items().size());
-  if (depth == shape.size() && items.empty()) shape.push_back(length);
-  if (depth >= shape.size() || shape[depth] != length) return invalid_argument("lists of different lengths");
-  for (const Json& item : value.items()) BP_TRY(flatten(item, depth + 1, shape, items));
-  return ok_status();
-}
-
 Result<HostTensor> parse_literal(const OnnxInput& input, const std::optional<Shape>& shape, const std::string& text) {
   const std::string option = cat("--input ", input.name, "=", text);
   const Result<Json> json = parse_json(text, option, {kMaxLiteralBytes, 32});
   if (!json.ok()) return usage_error(cat(option, ": neither @file, shape:..., random:... nor numbers; see --help"));
-  Shape extents;
-  std::vector<const Json*> items;
-  if (const Status status = flatten(*json, 0, extents, items); !status.ok()) return status.with_context(option);
+  Result<NestedList> list = flatten_list(*json);
+  if (!list.ok()) return list.status().with_context(option);
+  Shape& extents = list->shape;
   // A plain number is meant for an input of one element, whatever its rank.
   const std::optional<Shape> known = known_shape(input, shape);
   if (extents.empty() && known && std::all_of(known->begin(), known->end(), [](int64_t e) { return e == 1; }))
@@ -185,8 +173,8 @@ Result<HostTensor> parse_literal(const OnnxInput& input, const std::optional<Sha
   else if (extents.empty() && input.has_shape && input.dims.size() == 1)
     extents = {1};
   BP_TRY_ASSIGN(HostTensor tensor, HostTensor::zeros(input.dtype, extents));
-  for (size_t i = 0; i < items.size(); ++i)
-    if (const Status status = set_element(tensor, static_cast<int64_t>(i), *items[i]); !status.ok())
+  for (size_t i = 0; i < list->items.size(); ++i)
+    if (const Status status = set_element(tensor, static_cast<int64_t>(i), *list->items[i]); !status.ok())
       return status.with_context(option);
   return tensor;
 }
@@ -216,6 +204,17 @@ Result<HostTensor> parse_input_value(const OnnxInput& input, const std::optional
     return filled(input, extents, word, random);
   }
   return parse_literal(input, shape, text);
+}
+
+Result<OnnxText> parse_input_text(const OnnxInput& input, const std::string& text) {
+  if (text.rfind('@', 0) == 0) {
+    if (has_suffix(text, ".json")) return read_text(text.substr(1));
+    return usage_error(cat("--input ", input.name, "=", text, ": strings come from a .json file"));
+  }
+  const std::string option = cat("--input ", input.name, "=", text);
+  const Result<OnnxText> parsed = parse_text(text, option);
+  if (!parsed.ok()) return usage_error(cat(option, ": wants JSON such as [\"a\", \"b\"], or @file.json with it"));
+  return parsed;
 }
 
 }  // namespace backplane::cli

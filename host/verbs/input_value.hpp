@@ -7,6 +7,7 @@
 //   shape:1,3,48,320             zeros (also `zeros`, of the shape that is known)
 //   random:1,3,48,320            the same numbers every time: [0, 1) for floats, 0 to 9 for integers (also `random`)
 //   16000, [1, 2], [[0.5], [1]]  numbers
+//   ["a", "b"], @file.json       strings, for an input of strings
 //
 // Thread safety: pure functions.
 #pragma once
@@ -31,5 +32,8 @@ Result<Shape> parse_shape(const std::string& text);
 // form that is none of the above; what reading the file reports; invalid_argument for what the input cannot take.
 Result<HostTensor> parse_input_value(const OnnxInput& input, const std::optional<Shape>& shape,
                                      const std::string& text);
+
+// The same for an input of strings.
+Result<OnnxText> parse_input_text(const OnnxInput& input, const std::string& text);
 
 }  // namespace backplane::cli

@@ -14,15 +14,15 @@ namespace backplane::cli {
 
 struct LoadedModel {
   OnnxModel model;
-  std::map<std::string, HostTensor> values;  // by input
+  std::map<std::string, HostTensor> values;  // by input, of numbers
 };
 
 // Whether every input needs a value: to run a model, yes; to plan it, shapes do.
 enum class InputsNeeded { shapes, values };
 
-// Reads what the model wants, then the values, then imports. Without any --input, values come from in-NAME.npy in
-// `value_folder`, if that is not empty. Errors: usage_error; not_found; invalid_argument listing inputs without a
-// value; what the importer reports.
+// Reads what the model wants, then the values, then imports. Without any --input, values come from in-NAME.npy (of
+// strings: .json) in `value_folder`, if that is not empty. Errors: usage_error; not_found; invalid_argument listing
+// inputs without a value; what the importer reports.
 Result<LoadedModel> load_model(const ModelArguments& arguments, InputsNeeded needed, const std::string& value_folder);
 
 }  // namespace backplane::cli

@@ -15,6 +15,7 @@
 #include "table.hpp"
 #include "targets.hpp"
 #include "tensor_files.hpp"
+#include "text_value.hpp"
 #include "timed_runs.hpp"
 #include "verbs.hpp"
 
@@ -52,7 +53,9 @@ Status set_inputs(Session& session, const std::map<std::string, HostTensor>& val
   return ok_status();
 }
 
-Status write_outputs(const Outputs& outputs, const std::string& folder) {
+using Texts = std::vector<std::pair<std::string, OnnxText>>;  // outputs that the import knows
+
+Status write_outputs(const Outputs& outputs, const Texts& texts, const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) return invalid_argument(cat("cannot make the folder '", folder, "': ", error.message()));
@@ -62,6 +65,12 @@ Status write_outputs(const Outputs& outputs, const std::string& folder) {
     if (!files.insert(file).second)
       return invalid_argument(cat("two outputs of the model would both be written to ", file));
     BP_TRY(write_npy((std::filesystem::path(folder) / file).string(), value));
+  }
+  for (const auto& [name, text] : texts) {
+    const std::string file = tensor_file_name("out-", name, kTextSuffix);
+    if (!files.insert(file).second)
+      return invalid_argument(cat("two outputs of the model would both be written to ", file));
+    BP_TRY(write_text((std::filesystem::path(folder) / file).string(), text));
   }
   return ok_status();
 }
@@ -92,13 +101,15 @@ std::string short_number(double value) {
   return text;
 }
 
-void print_outputs(const Outputs& outputs) {
+void print_outputs(const Outputs& outputs, const Texts& texts) {
   Table table({"OUTPUT", "VALUE", "MIN", "MAX", "NOT FINITE"});
   table.align_right({2, 3, 4});
   for (const auto& [name, value] : outputs) {
     const Range range = range_of(value);
     table.add({name, value.to_string(), short_number(range.min), short_number(range.max), cat(range.not_finite)});
   }
+  constexpr size_t kMostShown = 100;
+  for (const auto& [name, text] : texts) table.add({name, shortened(text.to_string(), kMostShown), "-", "-", "-"});
   table.print();
 }
 
@@ -121,29 +132,39 @@ void print_result(const OnnxModel& model, const Plan& plan, const RunResult& res
                 timing.max_ms, timing.runs);
   if (timing.runs > 1 && timing.in_flight > 1)
     std::printf("pipeline: %u in flight, %.1f runs/s\n", timing.in_flight, timing.per_second);
-  print_outputs(result.outputs);
+  print_outputs(result.outputs, model.texts);
   for (const Comparison& comparison : result.comparisons) std::puts(printable(comparison.to_string()).c_str());
 }
 
-Json outputs_json(const Outputs& outputs) {
+Json shape_json(const std::vector<int64_t>& shape) {
   Json list = Json::array();
-  for (const auto& [name, value] : outputs) {
-    Json shape = Json::array();
-    for (const int64_t extent : value.shape()) shape.push(Json::integer(extent));
-    const Range range = range_of(value);
-    list.push(Json::object({{"name", Json::text(name)},
-                            {"type", Json::text(std::string(type_name(value.dtype())))},
-                            {"shape", std::move(shape)},
-                            {"min", Json::number(range.min)},
-                            {"max", Json::number(range.max)},
-                            {"not_finite", Json::integer(range.not_finite)}}));
-  }
+  for (const int64_t extent : shape) list.push(Json::integer(extent));
   return list;
 }
 
 Json texts_json(const std::vector<std::string>& texts) {
   Json list = Json::array();
   for (const std::string& text : texts) list.push(Json::text(text));
+  return list;
+}
+
+Json outputs_json(const Outputs& outputs, const Texts& texts) {
+  Json list = Json::array();
+  for (const auto& [name, value] : outputs) {
+    const Range range = range_of(value);
+    list.push(Json::object({{"name", Json::text(name)},
+                            {"type", Json::text(std::string(type_name(value.dtype())))},
+                            {"shape", shape_json(value.shape())},
+                            {"min", Json::number(range.min)},
+                            {"max", Json::number(range.max)},
+                            {"not_finite", Json::integer(range.not_finite)}}));
+  }
+  for (const auto& [name, text] : texts) {
+    list.push(Json::object({{"name", Json::text(name)},
+                            {"type", Json::text("string")},
+                            {"shape", shape_json(text.shape)},
+                            {"values", texts_json(text.elements)}}));
+  }
   return list;
 }
 
@@ -165,7 +186,7 @@ Json result_json(const OnnxModel& model, const Plan& plan, const RunResult& resu
                        {"in_flight", Json::integer(result.timing.in_flight)},
                        {"degraded", Json::boolean(result.statistics.degraded)},
                        {"incidents", texts_json(result.incidents)},
-                       {"outputs", outputs_json(result.outputs)},
+                       {"outputs", outputs_json(result.outputs, model.texts)},
                        {"comparisons", std::move(comparisons)}});
 }
 
@@ -195,9 +216,9 @@ Result<ExitCode> run_model(const Arguments& arguments) {
   result.statistics = session->statistics();
   result.incidents = session->incidents();
   if (!run.trace_file.empty()) BP_TRY(trace.write(session->plan(), run.trace_file));
-  if (!run.output_folder.empty()) BP_TRY(write_outputs(result.outputs, run.output_folder));
+  if (!run.output_folder.empty()) BP_TRY(write_outputs(result.outputs, loaded.model.texts, run.output_folder));
   if (!run.compare_folder.empty()) {
-    BP_TRY_ASSIGN(result.comparisons, compare_with_folder(result.outputs, run.compare_folder,
+    BP_TRY_ASSIGN(result.comparisons, compare_with_folder(result.outputs, loaded.model.texts, run.compare_folder,
                                                           {run.absolute_tolerance, run.relative_tolerance}));
   }
   if (arguments.common.json)

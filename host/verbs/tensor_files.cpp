@@ -7,16 +7,17 @@
 
 namespace backplane::cli {
 
-std::string tensor_file_name(std::string_view prefix, std::string_view name) {
-  std::string file = cat(prefix, name, ".npy");
+std::string tensor_file_name(std::string_view prefix, std::string_view name, std::string_view suffix) {
+  std::string file = cat(prefix, name, suffix);
   std::replace_if(
       file.begin(), file.end(), [](char c) { return c == '/' || c == ':'; }, '_');
   return file;
 }
 
-std::string find_tensor_file(const std::string& folder, std::string_view prefix, std::string_view name) {
+std::string find_tensor_file(const std::string& folder, std::string_view prefix, std::string_view name,
+                             std::string_view suffix) {
   std::error_code error;
-  for (const std::string& file : {tensor_file_name(prefix, name), cat(prefix, name, ".npy")}) {
+  for (const std::string& file : {tensor_file_name(prefix, name, suffix), cat(prefix, name, suffix)}) {
     if (file.find('/') != std::string::npos) continue;
     const std::filesystem::path path = std::filesystem::path(folder) / file;
     if (std::filesystem::exists(path, error)) return path.string();

@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <memory>
 #include <sstream>
 
 #include "backplane/base/text.hpp"
@@ -131,7 +130,7 @@ Outcome declined(const Status& status) {
 }
 
 // What is wrong with the session's or the import's output of that name, or nothing.
-std::string output_fault(const OnnxModel& model, const Session* session, const Value& wanted) {
+std::string output_fault(const OnnxModel& model, const Session& session, const Value& wanted) {
   if (wanted.tensor.is_null()) {
     for (const auto& [name, text] : model.texts) {
       if (name != wanted.name) continue;
@@ -140,8 +139,7 @@ std::string output_fault(const OnnxModel& model, const Session* session, const V
     }
     return cat("there is no output ", wanted.name, " of strings");
   }
-  if (!session) return cat("there is no output ", wanted.name);
-  const auto found = session->output(wanted.name);
+  const auto found = session.output(wanted.name);
   if (!found.ok()) return found.status().to_string();
   const std::string what = difference(*found, as_wanted(wanted.tensor, found->dtype()));
   return what.empty() ? what : cat(wanted.name, ": ", what);
@@ -153,21 +151,17 @@ Outcome run_model(Runtime& runtime, const OnnxModel& model, const std::map<std::
   const size_t devices = runtime.devices().size();
   for (NodeId node = 0; devices > 1 && node < model.graph->node_count(); ++node)
     options.plan.pins.emplace_back(std::to_string(node), node % devices);
-  std::unique_ptr<Session> session;
-  if (!model.graph->outputs().empty()) {
-    auto prepared = Session::prepare(runtime, model.graph, {}, options);
-    if (!prepared.ok()) return declined(prepared.status());
-    session = std::move(prepared).value();
-    for (const auto& [name, value] : inputs) {
-      if (model.graph->find_input(name) == nullptr) continue;  // specialised
-      if (const Status set = session->set_input(name, value); !set.ok()) return failed(set.to_string());
-    }
-    if (const Status run = session->run(); !run.ok()) return failed(run.to_string());
+  auto session = Session::prepare(runtime, model.graph, {}, options);
+  if (!session.ok()) return declined(session.status());
+  for (const auto& [name, value] : inputs) {
+    if (model.graph->find_input(name) == nullptr) continue;  // specialised
+    if (const Status set = (*session)->set_input(name, value); !set.ok()) return failed(set.to_string());
   }
+  if (const Status run = (*session)->run(); !run.ok()) return failed(run.to_string());
   if (model.graph->outputs().size() + model.texts.size() != wanted.size())
     return failed(cat(model.graph->outputs().size(), " outputs, wanted ", wanted.size()));
   for (const Value& value : wanted) {
-    if (std::string fault = output_fault(model, session.get(), value); !fault.empty()) return failed(std::move(fault));
+    if (std::string fault = output_fault(model, **session, value); !fault.empty()) return failed(std::move(fault));
   }
   return {};
 }

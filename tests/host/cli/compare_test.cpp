@@ -56,7 +56,7 @@ TEST(Compare, AnotherTypeOrShapeIsAFault) {
 }
 
 TEST(Compare, NothingToCompareIsAnError) {
-  EXPECT_EQ(compare_with_folder({}, BACKPLANE_TEST_DATA, {}).status().code(), Code::invalid_argument);
+  EXPECT_EQ(compare_with_folder({}, {}, BACKPLANE_TEST_DATA, {}).status().code(), Code::invalid_argument);
 }
 
 }  // namespace

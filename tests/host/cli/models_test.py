@@ -40,6 +40,32 @@ class Run(Models):
         self.assertEqual(first, self.outputs("--input", "x=random", "--shape", "x=2,2"))
         self.assertEqual(len(set(first)), 4)
 
+    def test_strings_are_given_and_shown(self):
+        model = self.write("strings.onnx", onnx.model([onnx.node("StringNormalizer", ["s"], ["y"])],
+                                                      [onnx.value_info("s", ["N"], onnx.STRING)],
+                                                      [onnx.value_info("y", ["N"], onnx.STRING)]))
+        folder = self.folder / "out"
+        outcome = self.run_world("run", model, "--input", 's=["Monday", "Tuesday"]', "--output", folder)
+        self.assertEqual(outcome.code, OK, str(outcome))
+        self.assertIn('fixed by its value: s = ["Monday", "Tuesday"]', outcome.out)
+        self.assertEqual(json.loads((folder / "out-y.json").read_text()), ["Monday", "Tuesday"])
+        (folder / "in-s.json").write_text('["Monday", "Friday"]')
+        again = self.run_world("run", model, "--compare", folder, "--json")
+        self.assertEqual(again.code, PROBLEMS, str(again))
+        self.assertEqual(again.json()["outputs"][0]["values"], ["Monday", "Friday"])
+        self.assertIn("Tuesday", again.json()["comparisons"][0]["fault"])
+        self.assertIn("=@file.json", self.run_world("run", model).err)
+        for value in ("[1]", "Monday", "@x.npy"):
+            self.assertEqual(self.run_world("run", model, "--input", f"s={value}").code, USAGE, value)
+
+    def test_elements_of_a_sequence(self):
+        model = self.write("sequence.onnx", onnx.model([onnx.node("SequenceErase", ["s"], ["y"])],
+                                                       [onnx.sequence_info("s", [1])], [onnx.sequence_info("y", [1])]))
+        outcome = self.run_world("run", model, "--input", "s[0]=[7]", "--input", "s[1]=[8]", "--json")
+        self.assertEqual(outcome.code, OK, str(outcome))
+        self.assertEqual([(o["name"], o["max"]) for o in outcome.json()["outputs"]], [("y[0]", 7)])
+        self.assertEqual(self.run_world("run", model, "--input", "t[0]=[7]").code, PROBLEMS)
+
     def test_nodes_can_be_pinned_to_devices(self):
         devices = [d["name"] for d in self.run_world("devices", "--json").json()]
         self.assertEqual(len(devices), 2)

@@ -1,7 +1,7 @@
 """Writes small ONNX models and .npy files with nothing but the standard library."""
 import struct
 
-FLOAT, INT64 = 1, 7
+FLOAT, INT64, STRING = 1, 7, 8
 
 
 def _varint(value):
@@ -27,6 +27,12 @@ def value_info(name, extents, element=FLOAT):
     """A tensor of a graph's interface; a text among the extents is an open dimension."""
     dims = b"".join(_bytes(1, _bytes(2, e) if isinstance(e, str) else _number(1, e)) for e in extents)
     return _bytes(1, name) + _bytes(2, _bytes(1, _number(1, element) + _bytes(2, dims)))
+
+
+def sequence_info(name, extents):
+    """A sequence of 32-bit floats of one shape, as part of a graph's interface."""
+    dims = b"".join(_bytes(1, _number(1, e)) for e in extents)
+    return _bytes(1, name) + _bytes(2, _bytes(4, _bytes(1, _bytes(1, _number(1, FLOAT) + _bytes(2, dims)))))
 
 
 def node(op, inputs, outputs, name=""):
