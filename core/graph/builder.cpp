@@ -233,7 +233,7 @@ HostTensor GraphBuilder::constant_value(TensorId x) const {
   const auto from = it->second.bytes().subspan(state_->tensor(x).offset, state_->tensor(x).bytes);
   const auto strides = state_->strides(x);
   if (is_dense(dtype(x), shape(x), strides)) {
-    auto view = HostTensor::borrow(dtype(x), shape(x), from, it->second.keeper());
+    auto view = HostTensor::borrow(dtype(x), shape(x), from, it->second.keeper(), it->second.file());
     return view.ok() ? std::move(view).value() : HostTensor();
   }
   auto gathered = HostTensor::zeros(dtype(x), shape(x));

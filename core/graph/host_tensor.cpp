@@ -38,7 +38,7 @@ Result<HostTensor> HostTensor::zeros(DType dtype, std::vector<int64_t> shape) {
 }
 
 Result<HostTensor> HostTensor::borrow(DType dtype, std::vector<int64_t> shape, std::span<const std::byte> bytes,
-                                      std::shared_ptr<const void> keeper) {
+                                      std::shared_ptr<const void> keeper, const FileMemory* file) {
   BP_TRY_ASSIGN(const uint64_t wanted, dense_bytes(dtype, shape));
   if (bytes.size() != wanted)
     return invalid_argument(cat("a tensor ", type_name(dtype), " ", shape_text(shape), " has ", wanted, " bytes, but ",
@@ -51,6 +51,7 @@ Result<HostTensor> HostTensor::borrow(DType dtype, std::vector<int64_t> shape, s
   tensor.data_ = bytes.data();
   tensor.byte_count_ = bytes.size();
   tensor.keeper_ = std::move(keeper);
+  tensor.file_ = file;
   return tensor;
 }
 

@@ -6,6 +6,22 @@
 #include "scheduler/memory/device_memory.hpp"
 
 namespace backplane {
+namespace {
+
+// Copies piece by piece: what is copied need not stay in the process's memory too, not even while the rest is.
+Status write_evicting(Buffer& buffer, const HostTensor& value) {
+  constexpr size_t kPieceBytes = size_t{16} << 20;
+  const std::span<const std::byte> bytes = value.bytes();
+  const size_t piece = value.file() ? kPieceBytes : std::max<size_t>(bytes.size(), 1);
+  for (size_t at = 0; at < bytes.size(); at += piece) {
+    const std::span<const std::byte> part = bytes.subspan(at, std::min(piece, bytes.size() - at));
+    BP_TRY(buffer.write(at, part));
+    if (value.file()) value.file()->evict(part);
+  }
+  return {};
+}
+
+}  // namespace
 
 Result<bp_buffer*> SharedBuffer::handle_on(Device& device) {
   if (&device == &buffer.device()) return buffer.handle();
@@ -131,7 +147,7 @@ Result<BufferRef> SessionMemory::constant(const Graph& graph, StorageId storage,
       return allocated.status().with_context(
           cat("placing ", graph.tensor_text(graph.storage(storage).root), " on ", device.name()));
     made = std::move(allocated).value();
-    BP_TRY(made->buffer.write(0, value.bytes()));
+    BP_TRY(write_evicting(made->buffer, value));
   }
   constants_.insert_or_assign(key, ConstantMemory{value.keeper(), made});
   return made;

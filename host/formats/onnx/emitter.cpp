@@ -167,8 +167,8 @@ Result<TensorId> Emitter::reshape(TensorId x, std::span<const int64_t> shape) {
   // A constant that is not dense: the builder has put in a copy, which a new constant saves.
   if (made.ok() && is_constant(x) && builder_.constant_value(*made).is_null()) {
     const HostTensor value = builder_.constant_value(x);
-    BP_TRY_ASSIGN(HostTensor dense,
-                  HostTensor::borrow(value.dtype(), {shape.begin(), shape.end()}, value.bytes(), value.keeper()));
+    BP_TRY_ASSIGN(HostTensor dense, HostTensor::borrow(value.dtype(), {shape.begin(), shape.end()}, value.bytes(),
+                                                       value.keeper(), value.file()));
     return constant(std::move(dense));
   }
   return made;

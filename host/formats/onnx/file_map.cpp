@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <system_error>
 
 #include "backplane/base/text.hpp"
@@ -44,6 +45,17 @@ Result<std::shared_ptr<const FileMap>> FileMap::open(const std::string& path) {
 
 FileMap::~FileMap() {
   if (data_) ::munmap(const_cast<std::byte*>(data_), size_);
+}
+
+// The mapping is never written, so that what it drops is what the file has.
+void FileMap::evict(std::span<const std::byte> bytes) const {
+  const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto begin = reinterpret_cast<uintptr_t>(bytes.data());
+  const uintptr_t first = (begin + page - 1) / page * page;
+  const uintptr_t last = (begin + bytes.size()) / page * page;
+  if (first >= last) return;
+  void* const pages = const_cast<std::byte*>(bytes.data()) + (first - begin);
+  ::madvise(pages, last - first, MADV_DONTNEED);  // an advice: where it fails, the memory stays
 }
 
 }  // namespace backplane::onnx_import

@@ -96,7 +96,7 @@ class ProtoReader {
   Result<OnnxText> text(const TensorProto& proto);
   Result<HostTensor> listed(const TensorProto& proto, DType dtype, std::vector<int64_t> shape);
   Result<HostTensor> shared(DType dtype, std::vector<int64_t> shape, std::span<const std::byte> bytes,
-                            std::shared_ptr<const void> keeper);
+                            std::shared_ptr<const void> keeper, const FileMap* file = nullptr);
   Result<HostTensor> external(const TensorProto& proto, DType dtype, std::vector<int64_t> shape);
   Result<Serialised> external_file(const std::string& location);
   Result<OnnxInput> input(const ValueInfoProto& proto);
@@ -133,7 +133,7 @@ Result<OnnxText> ProtoReader::text(const TensorProto& proto) {
 }
 
 Result<HostTensor> ProtoReader::shared(DType dtype, std::vector<int64_t> shape, std::span<const std::byte> bytes,
-                                       std::shared_ptr<const void> keeper) {
+                                       std::shared_ptr<const void> keeper, const FileMap* file) {
   BP_TRY_ASSIGN(const uint64_t wanted, dense_bytes(dtype, shape));
   if (wanted != bytes.size()) {
     return invalid_argument(cat("shape ", shape_text(shape), " of ", type_name(dtype), " needs ", wanted,
@@ -142,7 +142,8 @@ Result<HostTensor> ProtoReader::shared(DType dtype, std::vector<int64_t> shape, 
   // What is large may be unaligned: sessions copy such weights once, into the memory of the device that reads them.
   const bool aligned = reinterpret_cast<uintptr_t>(bytes.data()) % type_layout(dtype).block_bytes == 0;
   const bool stays = aligned || (bytes.size() >= kLargeBytes && is_float(dtype));
-  if (stays && dtype != DType::kBOOL) return HostTensor::borrow(dtype, std::move(shape), bytes, std::move(keeper));
+  if (stays && dtype != DType::kBOOL)
+    return HostTensor::borrow(dtype, std::move(shape), bytes, std::move(keeper), file);
   BP_TRY_ASSIGN(HostTensor copy, HostTensor::zeros(dtype, std::move(shape)));
   if (dtype == DType::kBOOL) {  // a bool is 0 or 1, whatever the file holds
     for (size_t at = 0; at < bytes.size(); ++at) copy.mutable_bytes()[at] = std::byte{bytes[at] != std::byte{0}};
@@ -232,7 +233,7 @@ Result<HostTensor> ProtoReader::external(const TensorProto& proto, DType dtype, 
   }
   BP_TRY_ASSIGN(const uint64_t wanted, dense_bytes(dtype, shape));
   const uint64_t taken = length ? *length : std::min(wanted, size - start);
-  return shared(dtype, std::move(shape), file.bytes.subspan(start, taken), file.keeper);
+  return shared(dtype, std::move(shape), file.bytes.subspan(start, taken), file.keeper, file.keeper.get());
 }
 
 Result<AttributeDef::Value> ProtoReader::attribute(const AttributeProto& proto, int depth) {

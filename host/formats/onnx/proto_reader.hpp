@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "backplane/base/status.hpp"
+#include "file_map.hpp"
 #include "model.hpp"
 
 namespace backplane::onnx_import {
@@ -18,7 +19,7 @@ inline constexpr int64_t kNewestOpset = 22;
 // A serialised message, and what keeps its bytes: nullptr = they are there during the call only.
 struct Serialised {
   std::span<const std::byte> bytes;
-  std::shared_ptr<const void> keeper = nullptr;
+  std::shared_ptr<const FileMap> keeper = nullptr;
 };
 
 // Reads a model; tensors keep what they share alive. Large weights are not copied, if the model's bytes have a keeper;

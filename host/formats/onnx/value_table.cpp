@@ -36,7 +36,7 @@ Result<TensorId> ValueTable::add_text(const OnnxText& text) {
 }
 
 Result<TensorId> ValueTable::add_codes(TensorId codes) {
-  BP_TRY(emit_.constant_value(codes).status());
+  if (!emit_.is_constant(codes)) BP_TRY(emit_.constant_value(codes).status());  // which says what is missing
   return add(Text{codes});
 }
 

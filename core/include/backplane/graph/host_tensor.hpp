@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "backplane/base/status.hpp"
+#include "backplane/graph/file_memory.hpp"
 #include "backplane/graph/types.hpp"
 
 namespace backplane {
@@ -23,9 +24,10 @@ class HostTensor {
 
   // Zero-filled. Errors: invalid_argument for a negative extent or one that overflows; resource_exhausted.
   static Result<HostTensor> zeros(DType dtype, std::vector<int64_t> shape);
-  // Borrows `bytes`, which `keeper` keeps alive. Errors: invalid_argument if the size does not fit the shape.
+  // Borrows `bytes`, which `keeper` keeps alive, and the memory that they lie in, if that is a file's. Errors:
+  // invalid_argument if the size does not fit the shape.
   static Result<HostTensor> borrow(DType dtype, std::vector<int64_t> shape, std::span<const std::byte> bytes,
-                                   std::shared_ptr<const void> keeper);
+                                   std::shared_ptr<const void> keeper, const FileMemory* file = nullptr);
   // Copies values; T must be the C++ type of dtype (bool: uint8_t).
   template <class T>
   static HostTensor of(DType dtype, std::vector<int64_t> shape, std::span<const T> values) {
@@ -44,6 +46,8 @@ class HostTensor {
   int64_t elements() const { return elements_; }
   std::span<const std::byte> bytes() const { return {data_, byte_count_}; }
   const std::shared_ptr<const void>& keeper() const { return keeper_; }
+  // The file's memory that the bytes lie in, or null. Who has copied them may evict them.
+  const FileMemory* file() const { return file_; }
   template <class T>
   const T* data() const {
     return reinterpret_cast<const T*>(data_);
@@ -65,6 +69,7 @@ class HostTensor {
   const std::byte* data_ = nullptr;
   size_t byte_count_ = 0;
   std::shared_ptr<const void> keeper_;
+  const FileMemory* file_ = nullptr;
 };
 
 // Product of extents. Errors: invalid_argument for a negative extent or an overflow.
