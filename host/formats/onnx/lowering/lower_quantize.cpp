@@ -1,4 +1,6 @@
 // Quantisation, and products of quantised tensors: integer products, then a scale.
+#include <algorithm>
+
 #include "backplane/base/text.hpp"
 #include "lowering/formula.hpp"
 #include "lowering/lowering_table.hpp"
@@ -17,7 +19,9 @@ Result<TensorId> lined_up(NodeContext& c, TensorId x, TensorId parameter, int64_
   if (shape.empty()) return parameter;
   if (shape == Shape{1}) return c.emit.reshape(parameter, {});
   const int64_t rank = c.emit.rank(x);
-  if (shape.size() != 1) return unimplemented("blocked quantisation is not supported");
+  if (shape.size() != 1) {
+    return invalid_argument(cat("scales and zero points of the shape ", shape_text(shape), " need a block_size"));
+  }
   BP_TRY_ASSIGN(axis, NodeContext::axis_of(axis, rank));
   Shape standing(static_cast<size_t>(rank), 1);
   standing[static_cast<size_t>(axis)] = shape[0];
@@ -29,8 +33,36 @@ struct Quantisation {
   TensorId scale, zero_point;
 };
 
+// A parameter for each block along `axis`, repeated for each element of it; the last block may be shorter.
+Result<TensorId> repeated(NodeContext& c, TensorId parameter, int64_t axis, int64_t block) {
+  if (parameter == kNone) return parameter;
+  const Shape x = c.emit.shape(c.in(0)), given = c.emit.shape(parameter);
+  BP_TRY_ASSIGN(axis, NodeContext::axis_of(axis, static_cast<int64_t>(x.size())));
+  const auto at = static_cast<size_t>(axis);
+  block = std::min(block, std::max<int64_t>(x[at], 1));
+  Shape wanted = x;
+  wanted[at] = x[at] / block + (x[at] % block != 0);
+  if (given != wanted) {
+    return invalid_argument(cat("blocks of ", block, " along axis ", axis, " of ", shape_text(x), " need parameters ",
+                                shape_text(wanted), ", found ", shape_text(given)));
+  }
+  Shape standing = given, wide = given, merged = given;
+  standing.insert(standing.begin() + axis + 1, 1);
+  wide.insert(wide.begin() + axis + 1, block);
+  if (__builtin_mul_overflow(given[at], block, &merged[at])) return invalid_argument("an axis is too long for blocks");
+  Formula f(c.emit);
+  return f.result(f.slice(f.reshape(f.broadcast(f.reshape(parameter, standing), wide), merged), axis, 0, x[at]));
+}
+
 Result<Quantisation> quantisation(NodeContext& c) {
   const int64_t axis = c.i64("axis", 1);
+  const int64_t block = c.i64("block_size", 0);
+  if (block < 0) return invalid_argument(cat("block_size must not be negative, found ", block));
+  if (block > 0) {
+    BP_TRY_ASSIGN(const TensorId scales, repeated(c, c.in(1), axis, block));
+    BP_TRY_ASSIGN(const TensorId zero_points, repeated(c, c.in(2), axis, block));
+    return Quantisation{scales, zero_points};
+  }
   BP_TRY_ASSIGN(const TensorId scale, lined_up(c, c.in(0), c.in(1), axis));
   BP_TRY_ASSIGN(const TensorId zero_point, lined_up(c, c.in(0), c.in(2), axis));
   return Quantisation{scale, zero_point};

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "backplane/base/text.hpp"
+#include "lowering/antialias.hpp"
 #include "lowering/lowering_table.hpp"
 
 namespace backplane::onnx_import {
@@ -125,7 +126,6 @@ Result<Target> resize_target(NodeContext& c, const Shape& x, const Shape& axes) 
 }
 
 Status resize(NodeContext& c) {
-  if (c.i64("antialias", 0) != 0) return unimplemented("antialias is not supported");
   const std::string coordinates = c.text("coordinate_transformation_mode", "half_pixel");
   const Shape x = c.emit.shape(c.in(0));
   BP_TRY_ASSIGN(const Shape axes, resized_axes(c, x.size()));
@@ -136,9 +136,18 @@ Status resize(NodeContext& c) {
                  {BP_ATTR_CUBIC_COEFF_A, c.f64("cubic_coeff_a", -0.75)},
                  {BP_ATTR_EXCLUDE_OUTSIDE, c.i64("exclude_outside", 0)},
                  {BP_ATTR_EXTRAPOLATION_VALUE, c.f64("extrapolation_value", 0)}};
+  std::vector<double> roi;
   if (coordinates == "tf_crop_and_resize") {
-    BP_TRY_ASSIGN(std::vector<double> roi, region(c, x.size(), axes));
-    attrs.set(BP_ATTR_ROI, std::move(roi));
+    BP_TRY_ASSIGN(roi, region(c, x.size(), axes));
+    attrs.set(BP_ATTR_ROI, roi);
+  }
+  const std::string mode = c.text("mode", "nearest");
+  if (c.i64("antialias", 0) != 0 && mode != "nearest") {
+    if (mode != "linear" && mode != "cubic") return invalid_argument(cat("mode '", mode, "' is not known"));
+    return c.set(
+        0, resize_antialiased(c, c.in(0),
+                              {target.sizes, target.scales, coordinates, mode == "cubic", c.f64("cubic_coeff_a", -0.75),
+                               c.i64("exclude_outside", 0) != 0, std::move(roi), c.f64("extrapolation_value", 0)}));
   }
   return emit_resize(c, target, std::move(attrs));
 }

@@ -1,133 +1,18 @@
-// GridSample and RoiAlign: planes sampled at computed places. Each tap is a gather from flattened planes, times a
-// weight; the taps' values are added up.
+// GridSample, AffineGrid and RoiAlign: planes sampled at computed places.
 #include <array>
+#include <cstdint>
 
 #include "backplane/base/text.hpp"
 #include "lowering/formula.hpp"
 #include "lowering/lowering_table.hpp"
+#include "lowering/sampler.hpp"
 
 namespace backplane::onnx_import {
 namespace {
 
 using Shape = std::vector<int64_t>;
 
-// [N, C, H, W] with planes in a row, and P places in each image, [N, 1, P].
-struct Planes {
-  TensorId flat = kNone;  // [N, C, H * W]
-  int64_t channels = 0, height = 0, width = 0;
-};
-
-Planes planes_of(Formula& f, TensorId x) {
-  const Shape shape = f.shape(x);
-  if (shape.size() != 4) return {};
-  return {f.reshape(x, {shape[0], shape[1], shape[2] * shape[3]}), shape[1], shape[2], shape[3]};
-}
-
-// The elements at whole-numbered coordinates that lie inside, [N, C, P].
-TensorId elements_at(Formula& f, const Planes& planes, TensorId y, TensorId x) {
-  const TensorId row = f.mul(f.cast(y, DType::kI64), static_cast<double>(planes.width));
-  const TensorId place = f.add(row, f.cast(x, DType::kI64));
-  Shape shape = f.shape(place);
-  if (shape.size() == 3) shape[1] = planes.channels;
-  return f.op(Op::kGATHER_ELEMENTS, {planes.flat, f.broadcast(place, shape)}, {{BP_ATTR_AXIS, int64_t{2}}});
-}
-
 // ---- GridSample
-
-enum class Padding { zeros, border, reflection };
-
-struct Sampler {
-  Formula& f;
-  Planes planes;
-  Padding padding;
-  bool align_corners;
-
-  // From [-1, 1] to elements: the corners are the centres of the outer elements, or their outer edges.
-  TensorId unnormalized(TensorId x, int64_t extent) {
-    const auto size = static_cast<double>(extent);
-    if (align_corners) return f.mul(f.add(x, 1.0), (size - 1) / 2);
-    return f.mul(f.add(f.mul(f.add(x, 1.0), size), -1.0), 0.5);
-  }
-
-  // Mirrors at the centres of the outer elements, or at their outer edges, as often as it takes.
-  TensorId reflected(TensorId x, int64_t extent) {
-    const double low = align_corners ? 0 : -0.5;
-    const double span = static_cast<double>(align_corners ? extent - 1 : extent);
-    if (span <= 0) return f.mul(x, 0.0);
-    const TensorId distance = f.op(Op::kABS, {f.add(x, -low)});
-    const TensorId rest = f.op(Op::kMOD, {distance, f.like(x, span)}, {{BP_ATTR_FMOD, int64_t{1}}});
-    const TensorId turns = f.op(Op::kFLOOR, {f.mul(distance, 1 / span)});
-    const TensorId odd = f.op(Op::kMOD, {turns, f.like(x, 2)}, {{BP_ATTR_FMOD, int64_t{1}}});
-    const TensorId there = f.add(rest, low), back = f.sub(f.like(x, span + low), rest);
-    return f.op(Op::kWHERE, {f.compare(Op::kEQ, odd, 0), there, back});
-  }
-
-  TensorId padded(TensorId x, int64_t extent) {
-    if (padding == Padding::zeros) return x;
-    if (padding == Padding::reflection) x = reflected(x, extent);
-    return f.clip(x, 0, static_cast<double>(extent - 1));
-  }
-
-  // 1 where a coordinate lies inside, else 0.
-  TensorId inside(TensorId x, int64_t extent) {
-    const TensorId within =
-        f.op(Op::kAND, {f.compare(Op::kGE, x, 0), f.compare(Op::kLE, x, static_cast<double>(extent - 1))});
-    return f.op(Op::kWHERE, {within, f.like(x, 1), f.like(x, 0)});
-  }
-
-  // What stands at whole-numbered coordinates; 0 outside.
-  TensorId tap(TensorId y, TensorId x) {
-    const TensorId kept = f.mul(inside(y, planes.height), inside(x, planes.width));
-    const TensorId row = f.clip(y, 0, static_cast<double>(planes.height - 1));
-    const TensorId column = f.clip(x, 0, static_cast<double>(planes.width - 1));
-    return f.mul(elements_at(f, planes, row, column), kept);
-  }
-
-  TensorId nearest(TensorId y, TensorId x) {
-    return tap(f.op(Op::kROUND, {padded(y, planes.height)}), f.op(Op::kROUND, {padded(x, planes.width)}));
-  }
-
-  TensorId linear(TensorId y, TensorId x) {
-    y = padded(y, planes.height);
-    x = padded(x, planes.width);
-    const TensorId top = f.op(Op::kFLOOR, {y}), left = f.op(Op::kFLOOR, {x});
-    const TensorId down = f.sub(y, top), right = f.sub(x, left);
-    const TensorId up = f.sub(f.like(y, 1), down), before = f.sub(f.like(x, 1), right);
-    const TensorId bottom = f.add(top, 1.0), after = f.add(left, 1.0);
-    const TensorId upper = f.add(f.mul(tap(top, left), f.mul(up, before)), f.mul(tap(top, after), f.mul(up, right)));
-    const TensorId lower =
-        f.add(f.mul(tap(bottom, left), f.mul(down, before)), f.mul(tap(bottom, after), f.mul(down, right)));
-    return f.add(upper, lower);
-  }
-
-  // Weights of the four neighbours of a fraction t (Keys' kernel with a = -0.75).
-  std::array<TensorId, 4> cubic_weights(TensorId t) {
-    constexpr double a = -0.75;
-    const auto outer = [&](TensorId d) {  // ((d * a - 5a) * d + 8a) * d - 4a
-      return f.add(f.mul(f.add(f.mul(f.add(f.mul(d, a), -5 * a), d), 8 * a), d), -4 * a);
-    };
-    const auto inner = [&](TensorId d) {  // ((a + 2) * d - (a + 3)) * d^2 + 1
-      return f.add(f.mul(f.mul(f.add(f.mul(d, a + 2), -(a + 3)), d), d), 1.0);
-    };
-    const TensorId rest = f.sub(f.like(t, 1), t);
-    return {outer(f.add(t, 1.0)), inner(t), inner(rest), outer(f.add(rest, 1.0))};
-  }
-
-  // Padding applies to each tap: a coordinate between elements of both sides of an edge has taps on both.
-  TensorId cubic(TensorId y, TensorId x) {
-    const TensorId top = f.op(Op::kFLOOR, {y}), left = f.op(Op::kFLOOR, {x});
-    const std::array<TensorId, 4> rows = cubic_weights(f.sub(y, top)), columns = cubic_weights(f.sub(x, left));
-    TensorId total = kNone;
-    for (size_t i = 0; i < 4; ++i)
-      for (size_t j = 0; j < 4; ++j) {
-        const TensorId value = tap(padded(f.add(top, static_cast<double>(i) - 1), planes.height),
-                                   padded(f.add(left, static_cast<double>(j) - 1), planes.width));
-        const TensorId part = f.mul(value, f.mul(rows[i], columns[j]));
-        total = i + j == 0 ? part : f.add(total, part);
-      }
-    return total;
-  }
-};
 
 Result<Padding> padding_of(NodeContext& c) {
   const std::string name = c.text("padding_mode", "zeros");
@@ -171,6 +56,67 @@ Status grid_sample(NodeContext& c) {
     return invalid_argument(cat("mode '", mode, "' is not linear, nearest or cubic"));
   const TensorId made = f.reshape(y, {x[0], x[1], grid[1], grid[2]});
   return c.set(0, f.result(made));
+}
+
+// ---- AffineGrid
+
+// The coordinates of `extent` elements in [-1, 1]: of their centres, where the corners are centres or edges.
+std::vector<double> normalized(int64_t extent, bool align_corners) {
+  std::vector<double> places(static_cast<size_t>(extent));
+  const auto size = static_cast<double>(extent);
+  for (size_t at = 0; at < places.size(); ++at) {
+    const auto place = static_cast<double>(at);
+    places[at] = align_corners ? place * 2 / (size - 1) - 1 : (place * 2 + 1) / size - 1;
+  }
+  return places;
+}
+
+// Every place of the grid as a row (x, y, 1) or (x, y, z, 1): [places, rank + 1].
+std::vector<double> homogeneous_places(const Shape& extents, bool align_corners) {
+  const size_t rank = extents.size();
+  std::vector<std::vector<double>> axes;
+  int64_t count = 1;
+  for (const int64_t extent : extents) {
+    axes.push_back(normalized(extent, align_corners));
+    count *= extent;
+  }
+  std::vector<double> rows;
+  for (int64_t at = 0; at < count; ++at) {
+    int64_t rest = at;
+    for (size_t axis = rank; axis-- > 0; rest /= extents[axis]) {
+      rows.push_back(axes[axis][static_cast<size_t>(rest % extents[axis])]);
+    }
+    rows.push_back(1);
+  }
+  return rows;
+}
+
+Status affine_grid(NodeContext& c) {
+  BP_TRY_ASSIGN(const Shape size, c.in_i64s(1));
+  const Shape theta = c.emit.shape(c.in(0));
+  const auto rank = static_cast<int64_t>(size.size()) - 2;
+  if ((rank != 2 && rank != 3) || theta != Shape{size[0], rank, rank + 1}) {
+    return invalid_argument(cat("it needs matrices [N, 2, 3] and a size [N, C, H, W], or [N, 3, 4] and [N, C, D, H, W]",
+                                ", found ", shape_text(theta), " and ", shape_text(size)));
+  }
+  const Shape extents(size.begin() + 2, size.end());
+  const bool align_corners = c.i64("align_corners", 0) != 0;
+  for (const int64_t extent : extents) {
+    if (extent < 1) return invalid_argument(cat("a grid of the size ", shape_text(size), " has no places"));
+    if (extent == 1 && align_corners) return unimplemented("of one element, both ends of an axis are corners");
+  }
+  BP_TRY_ASSIGN(const int64_t count, element_count(extents));
+  int64_t elements = 0;
+  if (__builtin_mul_overflow(count, rank + 1, &elements)) elements = INT64_MAX;
+  BP_TRY(c.emit.claim(elements));
+  Formula f(c.emit);
+  const TensorId places =
+      f.reshape(f.list(c.emit.dtype(c.in(0)), homogeneous_places(extents, align_corners)), {count, rank + 1});
+  const TensorId grid = f.op(Op::kMATMUL, {places, f.permute(c.in(0), {0, 2, 1})});
+  Shape shape{size[0]};
+  shape.insert(shape.end(), extents.begin(), extents.end());
+  shape.push_back(rank);
+  return c.set(0, f.result(f.reshape(grid, shape)));
 }
 
 // ---- RoiAlign
@@ -262,6 +208,7 @@ Status roi_align(NodeContext& c) {
 std::span<const Lowering> sample_lowerings() {
   static constexpr Lowering kRows[] = {
       {"GridSample", 16, 2, grid_sample},
+      {"AffineGrid", 20, 2, affine_grid},
       {"RoiAlign", 10, 3, roi_align},
   };
   return kRows;

@@ -83,7 +83,10 @@ TensorId placed(Formula& f, TensorId y, TensorId columns, const Pool& pool, cons
 Result<std::vector<int64_t>> pool_tokens(NodeContext& c) {
   const bool is_text = c.has_attr("pool_strings");
   if (is_text != (c.values.codes(c.in(0)) != kNone)) return invalid_argument("pool and input must be of one type");
-  if (!is_text) return c.i64s("pool_int64s");
+  if (!is_text) {
+    BP_TRY(c.check_tensors({c.inputs().data(), 1}));
+    return c.i64s("pool_int64s");
+  }
   std::vector<int64_t> tokens;
   for (const std::string& string : c.texts("pool_strings")) tokens.push_back(c.values.code(string));
   return tokens;

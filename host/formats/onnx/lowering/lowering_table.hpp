@@ -33,6 +33,7 @@ std::span<const Lowering> box_lowerings();
 std::span<const Lowering> constant_lowerings();
 std::span<const Lowering> control_lowerings();
 std::span<const Lowering> conv_lowerings();
+std::span<const Lowering> deform_lowerings();
 std::span<const Lowering> det_lowerings();
 std::span<const Lowering> einsum_lowerings();
 std::span<const Lowering> index_lowerings();

@@ -8,7 +8,7 @@ namespace backplane::onnx_import {
 namespace {
 
 // Far above any honest value, and low enough for sums and products of three not to overflow.
-constexpr int64_t kMaxParameter = int64_t{1} << 20;
+constexpr int64_t kMaxParameter = int64_t{1} << 20, kMaxExtent = int64_t{1} << 40;
 
 Status complete(std::vector<int64_t>& values, std::string_view key, size_t count, int64_t fallback, int64_t least) {
   if (values.empty()) values.assign(count, fallback);
@@ -61,6 +61,9 @@ Result<Spatial> read_spatial(NodeContext& c, std::vector<int64_t> kernel, bool t
                                 shape_text(kernel), ": want [N, C, spatial...]"));
   }
   Spatial spatial{std::move(kernel), c.i64s("strides"), c.i64s("dilations"), c.i64s("pads"), {x.begin() + 2, x.end()}};
+  for (const int64_t extent : spatial.in) {
+    if (extent > kMaxExtent) return invalid_argument(cat("an image of ", shape_text(spatial.in), " is too large"));
+  }
   BP_TRY(complete(spatial.kernel, "kernel_shape", rank, 1, 1));
   BP_TRY(complete(spatial.strides, "strides", rank, 1, 1));
   BP_TRY(complete(spatial.dilations, "dilations", rank, 1, 1));
