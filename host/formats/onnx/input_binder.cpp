@@ -106,11 +106,16 @@ Status check_closed(const std::vector<Part>& parts) {
 }
 
 // The values of all inputs of strings. Errors: as bind_inputs.
-Status check_texts(const Model& model, const OnnxImportOptions& options) {
+Status check_texts(const std::vector<Part>& parts, const OnnxImportOptions& options) {
   std::vector<std::string> missing;
-  for (const OnnxInput& input : model.graph.inputs) {
-    if (input.kind != OnnxInput::Kind::text) continue;
+  for (const auto& [input, port] : parts) {
     const auto text = options.texts.find(input.name);
+    const bool is_text = input.kind == OnnxInput::Kind::text;
+    if (is_text ? is_given(input.name, options) : text != options.texts.end()) {
+      return invalid_argument(
+          cat("the model wants ", input.to_string(), ", but is given ", is_text ? "a shape or numbers" : "strings"));
+    }
+    if (!is_text) continue;
     if (text == options.texts.end()) {
       missing.push_back(cat("'", input.name, "'"));
       continue;
@@ -156,7 +161,7 @@ Result<std::vector<BoundInput>> bind_inputs(const Model& model, const OnnxImport
   for (const auto& [name, shape] : options.shapes) BP_TRY(check_name(model, parts, name));
   for (const auto& [name, value] : options.values) BP_TRY(check_name(model, parts, name));
   for (const auto& [name, text] : options.texts) BP_TRY(check_name(model, parts, name));
-  BP_TRY(check_texts(model, options));
+  BP_TRY(check_texts(parts, options));
   BP_TRY(apply_shapes(parts, options));
   BP_TRY(check_closed(parts));
   std::vector<BoundInput> bound;

@@ -154,7 +154,14 @@ TEST(OnnxText, ValuesArePartOfTheImport) {
   EXPECT_THAT(import_model(model).status().message(), HasSubstr("pass the value of input 's'"));
   EXPECT_THAT(import_with(model, {{3}, {"a"}}).status().message(), HasSubstr("1 strings for the shape [3]"));
   EXPECT_THAT(import_with(model, {{}, {"a"}}).status().message(), HasSubstr("s: strings [d0], found shape []"));
-  EXPECT_THAT(import_model(model, {{}, {{"s", i64s({1}, {1})}}}).status().message(), HasSubstr("strings"));
+  const auto fault_of = [](const Model& wrong, const OnnxImportOptions& options) {
+    return import_model(wrong, options).status().message();
+  };
+  EXPECT_THAT(fault_of(model, {{}, {{"s", i64s({1}, {1})}}}),
+              HasSubstr("wants s: strings [d0], but is given a shape or numbers"));
+  Model numbers = model;
+  numbers.graph.inputs = {make_input("s", DType::kF32, {1})};
+  EXPECT_THAT(fault_of(numbers, {{}, {}, {}, {{"s", texts({"a"})}}}), HasSubstr("f32 [1], but is given strings"));
 }
 
 }  // namespace
