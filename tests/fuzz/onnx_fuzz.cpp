@@ -2,6 +2,7 @@
 // a model.
 #include <onnx/onnx_pb.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -44,21 +45,45 @@ void require_shown(const Status& status) {
   }
 }
 
-// A shape for each input, and a value for each that may decide something.
+// A shape for a tensor, and a value if it may decide something.
+void bind(const OnnxInput& input, OnnxImportOptions& options) {
+  std::vector<int64_t> shape;
+  for (const OnnxInput::Dim& dim : input.dims) shape.push_back(dim.extent < 0 ? kOpenExtent : dim.extent);
+  const Result<int64_t> count = element_count(shape);
+  const bool is_small = count.ok() && *count <= kMaxValueElements;
+  if (input.kind == OnnxInput::Kind::text) {
+    OnnxText text{is_small ? shape : std::vector<int64_t>{0}, {}};
+    for (int64_t at = 0; is_small && at < *count; ++at) text.elements.push_back(at % 2 ? "Monday" : "1e3");
+    options.texts.emplace(input.name, std::move(text));
+    return;
+  }
+  if (is_small) {
+    Result<HostTensor> zeros = HostTensor::zeros(input.dtype, shape);
+    if (zeros.ok()) options.values.emplace(input.name, *zeros);
+  }
+  options.shapes.emplace(input.name, std::move(shape));
+}
+
+// Sequences have two elements; whether an optional value is there depends on its name.
 OnnxImportOptions bind(const std::vector<OnnxInput>& inputs) {
   OnnxImportOptions options;
   options.limits = kLimits;
   for (const OnnxInput& input : inputs) {
-    std::vector<int64_t> shape;
-    for (const OnnxInput::Dim& dim : input.dims) shape.push_back(dim.extent < 0 ? kOpenExtent : dim.extent);
-    const Result<int64_t> count = element_count(shape);
-    if (count.ok() && *count <= kMaxValueElements) {
-      Result<HostTensor> zeros = HostTensor::zeros(input.dtype, shape);
-      if (zeros.ok()) options.values.emplace(input.name, *zeros);
+    const bool is_optional =
+        input.kind == OnnxInput::Kind::optional || input.kind == OnnxInput::Kind::optional_sequence;
+    if (is_optional && input.name.size() % 2 == 0) continue;
+    if (!input.is_sequence()) bind(input, options);
+    for (int at = 0; input.is_sequence() && at < 2; ++at) {
+      bind(input.part(cat(input.name, "[", at, "]")).value(), options);
     }
-    options.shapes.emplace(input.name, std::move(shape));
   }
   return options;
+}
+
+// Whether what a graph has is an output of the model, or an element of one.
+bool is_output(std::string_view name, const std::vector<std::string>& outputs) {
+  return std::any_of(outputs.begin(), outputs.end(),
+                     [&](const std::string& output) { return name == output || name.starts_with(output + "["); });
 }
 
 bool is_message(std::string_view bytes) {
@@ -87,7 +112,13 @@ void check_model(std::string_view bytes) {
   require(model.ok(), "what can be imported can be read");
   require(again.ok() && imported->graph->abi().key == again->graph->abi().key, "importing twice gives the same");
   sdk::GraphView::check(&imported->graph->abi());  // throws
-  require(imported->graph->outputs().size() == model->graph.outputs.size(), "a graph has the outputs of its model");
+  for (const Graph::Port& port : imported->graph->outputs())
+    require(is_output(port.name, model->graph.outputs), "a graph has the outputs of its model");
+  for (const auto& [name, text] : imported->texts) {
+    require(is_output(name, model->graph.outputs), "strings are outputs of the model");
+    require(element_count(text.shape).value() == static_cast<int64_t>(text.elements.size()),
+            "strings fill their shape");
+  }
 }
 
 }  // namespace
