@@ -299,5 +299,34 @@ TEST(Session, CancelBeforeASplitEndsTheRun) {
   EXPECT_EQ(list_of(*session->output("y"))[0], 1);
 }
 
+// Of what a file is behind, no more than a piece is in memory twice.
+TEST(Session, CopiedConstantsOfAFileAreEvicted) {
+  class Recorder final : public FileMemory {
+   public:
+    void evict(std::span<const std::byte> bytes) const override { evicted.push_back(bytes.size()); }
+    mutable std::vector<size_t> evicted;
+  };
+  constexpr int64_t kRows = 5120, kWidth = 1024;  // 20 MiB
+  const Recorder recorder;
+  std::vector<int32_t> table(kRows * kWidth);
+  for (size_t at = 0; at < table.size(); ++at) table[at] = static_cast<int32_t>(at);
+  GraphBuilder builder;
+  const TensorId x = builder.input("x", DType::kI64, std::vector<int64_t>{1}).value();
+  const TensorId rows = builder
+                            .constant(HostTensor::borrow(DType::kI32, {kRows, kWidth}, std::as_bytes(std::span(table)),
+                                                         nullptr, &recorder)
+                                          .value())
+                            .value();
+  const TensorId y = builder.op(Op::kGATHER, {rows, x}, {{BP_ATTR_AXIS, int64_t{0}}}).value();
+  ASSERT_TRUE(builder.output(y, "y").ok());
+  FakeRuntime runtime(R"({"devices": 1})");
+  const auto session = Session::prepare(*runtime, builder.finish().value()).value();
+  EXPECT_EQ(recorder.evicted, (std::vector<size_t>{size_t{16} << 20, size_t{4} << 20}));
+  const int64_t last = kRows - 1;
+  ASSERT_TRUE(session->set_input("x", HostTensor::of<int64_t>(DType::kI64, {1}, std::span(&last, 1))).ok());
+  ASSERT_TRUE(session->run().ok());
+  EXPECT_EQ(list_of(session->output("y").value()).back(), kRows * kWidth - 1);
+}
+
 }  // namespace
 }  // namespace backplane
