@@ -82,7 +82,8 @@ double NodeContext::f64(std::string_view key, double fallback) {
 
 std::string NodeContext::text(std::string_view key, std::string fallback) {
   const auto* found = attribute<std::string>(key, "a string");
-  return found ? *found : fallback;
+  if (found) return *found;
+  return fallback;
 }
 
 std::vector<int64_t> NodeContext::i64s(std::string_view key) {

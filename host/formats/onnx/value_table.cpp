@@ -52,12 +52,13 @@ TensorId ValueTable::codes(TensorId id) const {
 }
 
 Result<OnnxText> ValueTable::text(TensorId id) {
+  constexpr int64_t kStringBytes = 32;  // of one that is empty
   BP_TRY_ASSIGN(const HostTensor numbers, emit_.constant_value(codes(id)));
   const std::span all(numbers.data<int64_t>(), static_cast<size_t>(numbers.elements()));
   OnnxText made{numbers.shape(), {}};
   for (const int64_t number : all) {
     BP_TRY_ASSIGN(std::string element, string(number));
-    BP_TRY(emit_.claim(static_cast<int64_t>(sizeof element + element.size())));
+    BP_TRY(emit_.claim(kStringBytes + static_cast<int64_t>(element.size())));
     made.elements.push_back(std::move(element));
   }
   return made;
