@@ -195,21 +195,22 @@ Result<TensorId> GraphBuilder::node_into(TensorId target, Op op, std::span<const
       !std::equal(shape.begin(), shape.end(), specs[0].shape.begin(), specs[0].shape.end()))
     return invalid_argument(cat(what, ": the node gives ", type_name(specs[0].dtype), " ", shape_text(specs[0].shape)));
   BP_TRY(maker.check_room(inputs.size(), specs));
-  BP_TRY_ASSIGN(const auto safe_inputs, separate_from(target, inputs));
+  BP_TRY_ASSIGN(const auto safe_inputs, separate_from(target, op, inputs));
   const TensorId outputs[] = {target};
   maker.add(safe_inputs, outputs, BP_NODE_SIDE_EFFECT);
   return target;
 }
 
-// A node must not read what it is overwriting: such inputs are copied first.
-Result<std::vector<TensorId>> GraphBuilder::separate_from(TensorId target, std::span<const TensorId> inputs) {
+// A node must not read what it is overwriting: such inputs are copied first. Only set_rows is defined on its target.
+Result<std::vector<TensorId>> GraphBuilder::separate_from(TensorId target, Op op, std::span<const TensorId> inputs) {
   std::vector<TensorId> separate(inputs.begin(), inputs.end());
   for (TensorId& x : separate) {
     if (x == kNone || state_->root(x) != state_->root(target)) continue;
+    if (op == Op::kSET_ROWS && x == target && &x == &separate[0]) continue;
     const bp_tensor& in = state_->tensor(x);
     const bp_tensor& out = state_->tensor(target);
     if (in.offset + in.bytes <= out.offset || out.offset + out.bytes <= in.offset) continue;
-    BP_TRY_ASSIGN(x, op(Op::kCOPY, {x}));
+    BP_TRY_ASSIGN(x, this->op(Op::kCOPY, {x}));
   }
   return separate;
 }

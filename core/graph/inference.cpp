@@ -11,7 +11,7 @@ namespace {
 
 const OpRule* find_rule(Op op) {
   for (const auto rules : {movement_rules(), elementwise_rules(), reduction_rules(), index_rules(), linear_rules(),
-                           nn_rules(), recurrent_rules(), quantize_rules()}) {
+                           nn_rules(), recurrent_rules(), attention_rules(), quantize_rules()}) {
     for (const OpRule& rule : rules)
       if (rule.op == op) return &rule;
   }

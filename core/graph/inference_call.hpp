@@ -81,6 +81,7 @@ std::span<const OpRule> index_rules();
 std::span<const OpRule> linear_rules();
 std::span<const OpRule> nn_rules();
 std::span<const OpRule> recurrent_rules();
+std::span<const OpRule> attention_rules();
 std::span<const OpRule> quantize_rules();
 
 // Inputs 0 and 1 are u8 or i8, inputs 2 and 3 their zero points, which broadcast to them.

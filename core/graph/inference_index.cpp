@@ -83,6 +83,36 @@ Result<Specs> infer_top_k(const InferenceCall& call) {
   return Specs{{call.dtype(0), shape}, {DType::kI64, shape}};
 }
 
+Result<Specs> infer_sort(const InferenceCall& call) {
+  BP_TRY(call.want_rank(0, 1, INT64_MAX));
+  BP_TRY(call.axis(call.rank(0), call.rank(0) - 1).status());
+  BP_TRY(call.flag(BP_ATTR_DESCENDING, false).status());
+  return Specs{call.in(0), {DType::kI64, call.shape(0)}};
+}
+
+// Rows are cast from floats only, to floats or blocks.
+Status check_row_type(const InferenceCall& call) {
+  const DType to = call.dtype(0), from = call.dtype(1);
+  if (from == to || (is_float(from) && (is_float(to) || !is_plain(to)))) return ok_status();
+  return call.fail("input 1 must have the type of input 0; or a float type, where that is float or block-quantised");
+}
+
+Result<Specs> infer_set_rows(const InferenceCall& call) {
+  BP_TRY(call.want_type(2, TypeSet::kIndex));
+  BP_TRY(call.want_rank(0, 2, INT64_MAX));
+  BP_TRY(call.want_rank(1, call.rank(0), call.rank(0)));
+  BP_TRY(check_row_type(call));
+  const size_t axis = call.shape(0).size() - 2;
+  Shape rows = call.shape(0);
+  rows[axis] = call.shape(1)[axis];
+  BP_TRY(call.want_shape(1, rows, "that of input 0 but for the number of rows"));
+  rows.pop_back();
+  const auto indices = broadcast_shapes(rows, call.shape(2));
+  if (!indices.ok() || *indices != rows)
+    return call.fail(cat("input 2 does not broadcast to ", shape_text(rows), ", an index for each row of input 1"));
+  return infer_same(call);
+}
+
 }  // namespace
 
 std::span<const OpRule> index_rules() {
@@ -93,6 +123,8 @@ std::span<const OpRule> index_rules() {
       {Op::kSCATTER_ND, 3, 3, TypeSet::kAny, infer_scatter_nd, {BP_ATTR_REDUCTION}},
       {Op::kCUM_SUM, 1, 1, TypeSet::kNum, infer_cum_sum, {BP_ATTR_AXIS, BP_ATTR_EXCLUSIVE, BP_ATTR_REVERSE}},
       {Op::kTOP_K, 1, 1, TypeSet::kNum, infer_top_k, {BP_ATTR_AXIS, BP_ATTR_K, BP_ATTR_LARGEST}},
+      {Op::kSORT, 1, 1, TypeSet::kNum, infer_sort, {BP_ATTR_AXIS, BP_ATTR_DESCENDING}},
+      {Op::kSET_ROWS, 3, 3, TypeSet::kStored, infer_set_rows, {}},
   };
   return rules;
 }

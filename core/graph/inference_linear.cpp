@@ -67,6 +67,26 @@ Result<Specs> infer_gemm(const InferenceCall& call) {
   return Specs{{call.dtype(0), std::move(shape)}};
 }
 
+// Input 1 is a matrix for each id: [E, K, N], or [E, N, K] of blocks, which lie along the summed axis.
+Result<Specs> infer_matmul_id(const InferenceCall& call) {
+  BP_TRY(call.want_type(2, TypeSet::kIndex));
+  BP_TRY(call.want_rank(0, 1, INT64_MAX));
+  BP_TRY(call.want_rank(1, 3, 3));
+  const bool blocks = !is_plain(call.dtype(1));
+  if (!blocks) BP_TRY(call.want_same_type(1, 0));
+  const int64_t k = call.shape(1)[blocks ? 2 : 1], n = call.shape(1)[blocks ? 1 : 2];
+  Shape rows = call.shape(0);
+  if (rows.back() != k)
+    return call.fail(cat("the inner extents differ: ", rows.back(), " of input 0 and ", k, " of input 1"));
+  rows.pop_back();
+  Shape shape = call.shape(2);
+  const auto broadcast = broadcast_shapes(rows, shape);
+  if (!broadcast.ok() || *broadcast != shape)
+    return call.fail(cat("the rows ", shape_text(rows), " of input 0 do not broadcast to the ids of input 2"));
+  shape.push_back(n);
+  return Specs{{call.dtype(0), std::move(shape)}};
+}
+
 }  // namespace
 
 std::span<const OpRule> linear_rules() {
@@ -74,6 +94,7 @@ std::span<const OpRule> linear_rules() {
       {Op::kMATMUL, 2, 2, TypeSet::kNum, infer_matmul, {}},
       {Op::kMATMUL_INTEGER, 2, 4, TypeSet::kInt, infer_matmul_integer, {}},
       {Op::kGEMM, 2, 3, TypeSet::kNum, infer_gemm, {BP_ATTR_ALPHA, BP_ATTR_BETA}},
+      {Op::kMATMUL_ID, 3, 3, TypeSet::kFloat, infer_matmul_id, {}},
   };
   return rules;
 }

@@ -1,4 +1,4 @@
-// Convolutions, pools and normalisations.
+// Convolutions, im2col, pools and normalisations.
 #include "backplane/base/text.hpp"
 #include "inference_call.hpp"
 
@@ -101,6 +101,20 @@ Result<Specs> infer_conv_transpose(const InferenceCall& call) {
   return Specs{{call.dtype(0), std::move(shape)}};
 }
 
+// A column for each place of the window: [N, C * taps, places].
+Result<Specs> infer_im2col(const InferenceCall& call) {
+  BP_TRY(call.want_rank(0, 3, 5));
+  BP_TRY_ASSIGN(auto kernel, call.list(BP_ATTR_KERNEL_SHAPE, call.rank(0) - 2, 1, {}));
+  BP_TRY_ASSIGN(const Window window, read_window(call, std::move(kernel)));
+  BP_TRY_ASSIGN(const Shape outputs, window_outputs(call, window, call.shape(0)[1], false));
+  Shape shape = {outputs[0], outputs[1], 1};
+  for (size_t axis = 0; axis < window.axes(); ++axis) {
+    BP_TRY_ASSIGN(shape[1], call.extent(Wide(shape[1]) * window.kernel[axis], "C * taps"));
+    BP_TRY_ASSIGN(shape[2], call.extent(Wide(shape[2]) * outputs[2 + axis], "the number of places"));
+  }
+  return Specs{{call.dtype(0), std::move(shape)}};
+}
+
 Result<Shape> pool_shape(const InferenceCall& call) {
   BP_TRY(call.want_rank(0, 3, 5));
   BP_TRY_ASSIGN(auto kernel, call.list(BP_ATTR_KERNEL_SHAPE, call.rank(0) - 2, 1, {}));
@@ -179,6 +193,12 @@ std::span<const OpRule> nn_rules() {
        TypeSet::kFloat,
        infer_conv_transpose,
        {BP_ATTR_STRIDES, BP_ATTR_DILATIONS, BP_ATTR_PADS, BP_ATTR_OUTPUT_PADDING, BP_ATTR_GROUP}},
+      {Op::kIM2COL,
+       1,
+       1,
+       TypeSet::kAny,
+       infer_im2col,
+       {BP_ATTR_KERNEL_SHAPE, BP_ATTR_STRIDES, BP_ATTR_DILATIONS, BP_ATTR_PADS}},
       {Op::kMAX_POOL,
        1,
        1,

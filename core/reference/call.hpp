@@ -38,12 +38,16 @@ Outputs indexing(const Call& call);  // gather_elements, gather_nd, scatter_elem
 Outputs unary(const Call& call);
 Outputs binary(const Call& call);
 Outputs reduction(const Call& call);
-Outputs ordering(const Call& call);  // cum_sum, top_k
+Outputs set_rows(const Call& call);
+Outputs ordering(const Call& call);  // cum_sum, top_k, sort
 Outputs linear(const Call& call);
 Outputs convolution(const Call& call);
+Outputs im2col(const Call& call);
 Outputs pooling(const Call& call);
 Outputs normalization(const Call& call);
 Outputs recurrent(const Call& call);
+Outputs rope(const Call& call);
+Outputs attention(const Call& call);
 Outputs quantization(const Call& call);
 
 // The integers of operand 0 or 1 of a quantised product, less those of its zero point at `operand` + 2.

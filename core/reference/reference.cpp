@@ -33,6 +33,8 @@ Outputs compute(const Call& call) {
     case Op::kCONV_TRANSPOSE:
     case Op::kCONV_INTEGER:
       return convolution(call);
+    case Op::kIM2COL:
+      return im2col(call);
     case Op::kMAX_POOL:
     case Op::kAVERAGE_POOL:
       return pooling(call);
@@ -49,6 +51,10 @@ Outputs compute(const Call& call) {
     case Op::kGRU:
     case Op::kRNN:
       return recurrent(call);
+    case Op::kROPE:
+      return rope(call);
+    case Op::kATTENTION:
+      return attention(call);
     default:
       return no_definition(call.op);
   }

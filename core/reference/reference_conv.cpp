@@ -1,4 +1,6 @@
-// conv, conv_transpose and conv_integer.
+// conv, conv_transpose, conv_integer and im2col.
+#include <cstring>
+
 #include "call.hpp"
 #include "values.hpp"
 #include "window.hpp"
@@ -73,6 +75,34 @@ Outputs convolution(const Call& call) {
         }
   if (call.op != Op::kCONV_INTEGER) return single(store(call.output(), p.y));
   return single(store(call.output(), std::vector<int64_t>(p.y.begin(), p.y.end())));  // wraps
+}
+
+// Bytes are moved: elements of any type are the same to it.
+Outputs im2col(const Call& call) {
+  const HostTensor& x = call.input(0);
+  const Window window = Window::of(call, spatial(call.attrs.i64s(BP_ATTR_KERNEL_SHAPE), 0));
+  const Extents bounds = spatial(x.shape(), 2);
+  const int64_t taps = volume(window.kernel), places = call.output().shape[2];
+  const size_t width = type_layout(x.dtype()).block_bytes;
+  BP_TRY_ASSIGN(HostTensor y, HostTensor::zeros(x.dtype(), call.output().shape));
+  if (places == 0) return single(std::move(y));
+  Extents out{};
+  for (size_t axis = 0; axis < 3; ++axis)
+    out[axis] =
+        (bounds[axis] + window.begin[axis] + window.end[axis] - window.dilation[axis] * (window.kernel[axis] - 1) - 1) /
+            window.stride[axis] +
+        1;
+  for (int64_t plane = 0; plane < x.shape()[0] * x.shape()[1]; ++plane) {
+    int64_t column = 0;
+    for_each_index(out, [&](const Extents& position) {
+      for_each_tap(window, position, bounds, [&](int64_t from, int64_t tap) {
+        std::memcpy(y.mutable_bytes().data() + static_cast<size_t>((plane * taps + tap) * places + column) * width,
+                    x.bytes().data() + static_cast<size_t>(plane * volume(bounds) + from) * width, width);
+      });
+      ++column;
+    });
+  }
+  return single(std::move(y));
 }
 
 }  // namespace backplane::reference

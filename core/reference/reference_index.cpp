@@ -1,4 +1,4 @@
-// Ops that select and place elements by index, cum_sum and top_k.
+// Ops that select and place elements and rows by index, cum_sum, top_k and sort.
 #include <algorithm>
 #include <cstring>
 #include <numeric>
@@ -123,20 +123,19 @@ Outputs cum_sum(const Call& call) {
   return single(store(call.output(), y));
 }
 
-// NaN stands before everything else, whichever end is wanted.
+// Whether a stands before b. NaN stands before everything, or behind.
 template <class V>
-bool stands_before(V a, V b, bool largest) {
+bool stands_before(V a, V b, bool largest, bool nan_first) {
   if constexpr (std::is_floating_point_v<V>)
-    if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && !std::isnan(b);
+    if (std::isnan(a) || std::isnan(b)) return std::isnan(a) != std::isnan(b) && std::isnan(a) == nan_first;
   return largest ? a > b : a < b;
 }
 
+// The first elements of each line along an axis, as many as the output has, in an order.
 template <class V>
-Outputs top_k(const Call& call) {
+Outputs ordered(const Call& call, bool largest, bool nan_first) {
   const Shape& shape = call.input(0).shape();
-  const auto rank = static_cast<int64_t>(shape.size());
-  const int64_t axis = call.attrs.i64(BP_ATTR_AXIS, rank - 1);
-  const bool largest = call.attrs.i64(BP_ATTR_LARGEST, 1) != 0;
+  const int64_t axis = call.attrs.i64(BP_ATTR_AXIS, static_cast<int64_t>(shape.size()) - 1);
   const AxisSplit split = split_at(shape, axis);
   const int64_t k = call.output().shape[static_cast<size_t>(axis)];
   const std::vector<V> x = load<V>(call.input(0));
@@ -148,7 +147,7 @@ Outputs top_k(const Call& call) {
     const auto at = [&](int64_t i) { return x[static_cast<size_t>((outer * split.extent + i) * split.inner + inner)]; };
     std::iota(order.begin(), order.end(), 0);
     std::stable_sort(order.begin(), order.end(),
-                     [&](int64_t a, int64_t b) { return stands_before(at(a), at(b), largest); });
+                     [&](int64_t a, int64_t b) { return stands_before(at(a), at(b), largest, nan_first); });
     for (int64_t i = 0; i < k; ++i) {
       const auto to = static_cast<size_t>((outer * k + i) * split.inner + inner);
       indices[to] = order[static_cast<size_t>(i)];
@@ -160,12 +159,54 @@ Outputs top_k(const Call& call) {
   return std::vector<HostTensor>{std::move(first), std::move(second)};
 }
 
+template <class V>
+Outputs top_k(const Call& call) {
+  return ordered<V>(call, call.attrs.i64(BP_ATTR_LARGEST, 1) != 0, true);
+}
+
+template <class V>
+Outputs sort(const Call& call) {
+  const bool descending = call.attrs.i64(BP_ATTR_DESCENDING, 0) != 0;
+  return ordered<V>(call, descending, descending);
+}
+
 int64_t block_length(const Call& call, int64_t batch_dims) {
   const auto first = static_cast<size_t>(batch_dims + call.input(1).shape().back());
   return product(std::span(call.input(0).shape()).subspan(first));
 }
 
 }  // namespace
+
+Outputs set_rows(const Call& call) {
+  const HostTensor& x = call.input(0);
+  HostTensor rows = call.input(1);
+  if (rows.dtype() != x.dtype()) {
+    BP_TRY_ASSIGN(rows, store(TensorSpec{x.dtype(), rows.shape()}, load<double>(rows)));
+  }
+  BP_TRY_ASSIGN(HostTensor y, HostTensor::zeros(x.dtype(), x.shape()));
+  std::copy(x.bytes().begin(), x.bytes().end(), y.mutable_bytes().begin());
+  const size_t axis = x.shape().size() - 2;
+  const int64_t extent = x.shape()[axis], count = rows.shape()[axis];
+  const Shape per_row(rows.shape().begin(), rows.shape().end() - 1);
+  if (rows.bytes().empty()) return single(std::move(y));  // no index is looked at
+  const size_t width = rows.bytes().size() / static_cast<size_t>(product(per_row));
+  const std::vector<int64_t> indices = load<int64_t>(call.input(2));
+  const std::byte* from = rows.bytes().data();
+  Status status;
+  int64_t row = 0;
+  walk(per_row, std::array{broadcast_strides(call.input(2).shape(), per_row)}, [&](const std::array<int64_t, 1>& at) {
+    const auto to = place(call, indices[static_cast<size_t>(at[0])], extent, static_cast<int64_t>(axis));
+    if (!to.ok()) {
+      status = to.status();
+    } else {
+      std::memcpy(y.mutable_bytes().data() + static_cast<size_t>(row / count * extent + *to) * width, from, width);
+    }
+    from += width;
+    ++row;
+  });
+  BP_TRY(status);
+  return single(std::move(y));
+}
 
 Outputs indexing(const Call& call) {
   const bool tuples = call.op == Op::kGATHER_ND || call.op == Op::kSCATTER_ND;
@@ -184,7 +225,8 @@ Outputs indexing(const Call& call) {
 Outputs ordering(const Call& call) {
   return with_domain(call.input(0).dtype(), [&](auto domain) {
     using V = decltype(domain);
-    return call.op == Op::kCUM_SUM ? cum_sum<V>(call) : top_k<V>(call);
+    if (call.op == Op::kCUM_SUM) return cum_sum<V>(call);
+    return call.op == Op::kTOP_K ? top_k<V>(call) : sort<V>(call);
   });
 }
 

@@ -1,4 +1,5 @@
-// matmul, gemm and matmul_integer.
+// matmul, gemm, matmul_integer and matmul_id.
+#include "backplane/base/text.hpp"
 #include "call.hpp"
 #include "iteration.hpp"
 #include "values.hpp"
@@ -62,18 +63,49 @@ Outputs gemm(const Call& call) {
   return single(store(call.output(), y));
 }
 
-// a · bᵀ.
-Outputs block_product(const Call& call) {
-  Shape shape = call.input(1).shape();
-  const int64_t k_count = shape.back(), n_count = shape[shape.size() - 2];
-  const std::vector<double> rows = load<double>(call.input(1));
+// Blocks, with the axes of each matrix exchanged: they lie along the summed axis.
+std::vector<double> transposed_blocks(const HostTensor& x) {
+  const int64_t k_count = x.shape().back(), n_count = x.shape()[x.shape().size() - 2];
+  const std::vector<double> rows = load<double>(x);
   std::vector<double> b(rows.size());
   for (size_t i = 0; i < rows.size(); ++i) {
     const auto at = static_cast<int64_t>(i), matrix = at / (n_count * k_count), n = at / k_count % n_count;
     b[static_cast<size_t>((matrix * k_count + at % k_count) * n_count + n)] = rows[i];
   }
+  return b;
+}
+
+// a · bᵀ.
+Outputs block_product(const Call& call) {
+  Shape shape = call.input(1).shape();
   std::swap(shape[shape.size() - 1], shape[shape.size() - 2]);
-  return product_of(call, load<double>(call.input(0)), b, std::move(shape));
+  return product_of(call, load<double>(call.input(0)), transposed_blocks(call.input(1)), std::move(shape));
+}
+
+// Each row times the matrix that its id names.
+Outputs product_by_id(const Call& call) {
+  const HostTensor &x = call.input(0), &w = call.input(1);
+  const std::vector<double> rows = load<double>(x);
+  const std::vector<double> matrices = is_plain(w.dtype()) ? load<double>(w) : transposed_blocks(w);
+  const std::vector<int64_t> ids = load<int64_t>(call.input(2));
+  const int64_t count = w.shape()[0], k = x.shape().back(), n = call.output().shape.back();
+  const Shape rows_shape(x.shape().begin(), x.shape().end() - 1);
+  std::vector<double> y(static_cast<size_t>(product(call.output().shape)));
+  Status status;
+  double* to = y.data();
+  auto id = ids.begin();
+  walk(call.input(2).shape(), std::array{broadcast_strides(rows_shape, call.input(2).shape())},
+       [&](const std::array<int64_t, 1>& at) {
+         const int64_t matrix = *id < 0 ? *id + count : *id;
+         if (matrix < 0 || matrix >= count)
+           status = out_of_range(cat("matmul_id: id ", *id, " names none of the ", count, " matrices of input 1"));
+         else
+           multiply_add(rows.data() + at[0] * k, matrices.data() + matrix * k * n, to, 1, k, n);
+         to += n;
+         ++id;
+       });
+  if (!y.empty()) BP_TRY(status);  // where nothing is computed, no id is looked at
+  return single(store(call.output(), y));
 }
 
 }  // namespace
@@ -81,6 +113,7 @@ Outputs block_product(const Call& call) {
 Outputs linear(const Call& call) {
   if (call.op == Op::kMATMUL_INTEGER)
     return product_of(call, without_zero_point(call, 0), without_zero_point(call, 1), call.input(1).shape());
+  if (call.op == Op::kMATMUL_ID) return product_by_id(call);
   if (call.op == Op::kMATMUL && !is_plain(call.input(1).dtype())) return block_product(call);
   return with_domain(call.input(0).dtype(), [&](auto domain) -> Outputs {
     using V = decltype(domain);

@@ -154,6 +154,8 @@ Outputs movement(const Call& call) {
     case Op::kSCATTER_ELEMENTS:
     case Op::kSCATTER_ND:
       return indexing(call);
+    case Op::kSET_ROWS:
+      return set_rows(call);
     case Op::kREVERSE:
       return reverse(call);
     case Op::kRESIZE:

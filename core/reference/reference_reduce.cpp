@@ -123,8 +123,7 @@ Outputs arg_extreme(const Call& call) {
 
 Outputs reduction(const Call& call) {
   const DType dtype = call.input(0).dtype();
-  if (call.op == Op::kCUM_SUM || call.op == Op::kTOP_K) return ordering(call);
-  if (call.op > Op::kARG_MIN) return no_definition(call.op);
+  if (call.op > Op::kARG_MIN) return ordering(call);
   if (call.op == Op::kARG_MAX || call.op == Op::kARG_MIN)
     return with_domain(dtype, [&](auto domain) { return arg_extreme<decltype(domain)>(call); });
   const Grouping grouping = group_by_axes(call.input(0).shape(), call.attrs.i64s(BP_ATTR_AXES));

@@ -223,5 +223,21 @@ TEST(Builder, NodeIntoCopiesInputsThatOverlapTheTarget) {
   EXPECT_EQ(graph->node_inputs(2)[0], graph->node_outputs(1)[0]);
 }
 
+TEST(Builder, SetRowsUpdatesItsTargetWithoutACopy) {
+  GraphBuilder builder;
+  const TensorId cache = builder.state("cache", DType::kF16, Shape{8, 4}).value();
+  const TensorId rows = builder.input("rows", DType::kF32, Shape{2, 4}).value();
+  const TensorId at = builder.input("at", DType::kI64, Shape{2}).value();
+  EXPECT_EQ(builder.node_into(cache, Op::kSET_ROWS, std::vector<TensorId>{cache, rows, at}).value(), cache);
+  const TensorId low = builder.slice(cache, 0, 0, 2).value();
+  ASSERT_TRUE(builder.node_into(cache, Op::kSET_ROWS, std::vector<TensorId>{cache, low, at}).ok());
+  const auto graph = builder.finish().value();
+  ASSERT_EQ(graph->node_count(), 3u);
+  EXPECT_EQ(graph->op(0), Op::kSET_ROWS);
+  EXPECT_EQ(graph->node_inputs(0)[0], graph->node_outputs(0)[0]);
+  EXPECT_EQ(graph->op(1), Op::kCOPY) << "rows that it overwrites";
+  EXPECT_EQ(graph->node_inputs(2)[0], graph->node_outputs(2)[0]);
+}
+
 }  // namespace
 }  // namespace backplane

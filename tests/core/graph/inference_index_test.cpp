@@ -41,5 +41,28 @@ TEST(InferenceIndex, CumSumAndTopK) {
   expect_refusal(Op::kTOP_K, {boolean({2})}, {{BP_ATTR_K, num(1)}}, "number");
 }
 
+TEST(InferenceIndex, Sort) {
+  EXPECT_EQ(shape_of(Op::kSORT, {f32({2, 3})}, {{BP_ATTR_AXIS, num(0)}, {BP_ATTR_DESCENDING, num(1)}}), (Shape{2, 3}));
+  EXPECT_EQ(shape_of(Op::kSORT, {f32({2, 3})}, {}, DType::kI64, 1), (Shape{2, 3}));
+  expect_refusal(Op::kSORT, {f32({})}, {}, "rank");
+  expect_refusal(Op::kSORT, {f32({2})}, {{BP_ATTR_AXIS, num(1)}}, "axis is 1");
+  expect_refusal(Op::kSORT, {f32({2})}, {{BP_ATTR_DESCENDING, num(2)}}, "descending is 2");
+}
+
+TEST(InferenceIndex, SetRows) {
+  const auto x = f32({2, 8, 4}), rows = f32({2, 3, 4});
+  for (const Shape& indices : {Shape{}, Shape{3}, Shape{2, 1}, Shape{2, 3}})
+    EXPECT_EQ(shape_of(Op::kSET_ROWS, {x, rows, i32(indices)}), (Shape{2, 8, 4}));
+  expect_refusal(Op::kSET_ROWS, {x, rows, i64({4})}, {}, "does not broadcast to [2, 3]");
+  expect_refusal(Op::kSET_ROWS, {x, rows, f32({3})}, {}, "i32 or i64");
+  expect_refusal(Op::kSET_ROWS, {x, f32({2, 3, 5}), i64({3})}, {}, "but for the number of rows");
+  expect_refusal(Op::kSET_ROWS, {x, f32({3, 4}), i64({3})}, {}, "input 1 must have rank 3");
+  expect_refusal(Op::kSET_ROWS, {f32({4}), f32({4}), i64({})}, {}, "input 0 must have rank at least 2");
+  expect_refusal(Op::kSET_ROWS, {x, i32({2, 3, 4}), i64({3})}, {}, "the type of input 0");
+  expect_refusal(Op::kSET_ROWS, {i32({8, 4}), f32({3, 4}), i64({3})}, {}, "the type of input 0");
+  const TensorSpec blocks{DType::kQ8_0, {8, 64}};
+  EXPECT_EQ(shape_of(Op::kSET_ROWS, {blocks, f32({3, 64}), i64({3})}, {}, DType::kQ8_0), (Shape{8, 64}));
+}
+
 }  // namespace
 }  // namespace backplane

@@ -33,5 +33,17 @@ TEST(InferenceLinear, Gemm) {
   expect_refusal(Op::kGEMM, {f32({3}), f32({3, 4})}, {}, "input 0 must have rank 2");
 }
 
+TEST(InferenceLinear, MatmulId) {
+  EXPECT_EQ(shape_of(Op::kMATMUL_ID, {f32({5, 1, 3}), f32({8, 3, 4}), i32({5, 2})}), (Shape{5, 2, 4}));
+  EXPECT_EQ(shape_of(Op::kMATMUL_ID, {f32({3}), f32({8, 3, 4}), i64({})}), (Shape{4}));
+  const TensorSpec blocks{DType::kQ4_0, {8, 4, 32}};
+  EXPECT_EQ(shape_of(Op::kMATMUL_ID, {f32({32}), blocks, i64({2})}), (Shape{2, 4}));
+  expect_refusal(Op::kMATMUL_ID, {f32({5, 2}), f32({8, 3, 4}), i32({5})}, {}, "2 of input 0 and 3 of input 1");
+  expect_refusal(Op::kMATMUL_ID, {f32({5, 3}), f32({8, 3, 4}), i32({4})}, {}, "do not broadcast to the ids");
+  expect_refusal(Op::kMATMUL_ID, {f32({5, 3}), f32({3, 4}), i32({5})}, {}, "input 1 must have rank 3");
+  expect_refusal(Op::kMATMUL_ID, {f32({5, 3}), f32({8, 3, 4}), f32({5})}, {}, "i32 or i64");
+  expect_refusal(Op::kMATMUL_ID, {f32({5, 3}), i32({8, 3, 4}), i32({5})}, {}, "type of input 0");
+}
+
 }  // namespace
 }  // namespace backplane

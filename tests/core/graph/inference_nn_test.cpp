@@ -64,6 +64,18 @@ TEST(InferenceConvTranspose, Refusals) {
   expect_refusal(Op::kCONV_TRANSPOSE, {x, f32({4, 2, 3})}, {{BP_ATTR_OUTPUT_PADDING, list({-1})}}, "below 0");
 }
 
+// ---- im2col
+
+TEST(InferenceIm2col, TapsByPlaces) {
+  const AttrList attrs = {{BP_ATTR_KERNEL_SHAPE, list({3, 2})}, {BP_ATTR_PADS, list({1, 0, 1, 0})}};
+  EXPECT_EQ(shape_of(Op::kIM2COL, {f32({2, 4, 5, 6})}, attrs), (Shape{2, 4 * 6, 5 * 5}));
+  EXPECT_EQ(shape_of(Op::kIM2COL, {i32({2, 4, 5})}, {{BP_ATTR_KERNEL_SHAPE, list({5})}}, DType::kI32),
+            (Shape{2, 20, 1}));
+  expect_refusal(Op::kIM2COL, {f32({2, 4, 5})}, {}, "kernel_shape is missing");
+  expect_refusal(Op::kIM2COL, {f32({2, 4, 5})}, {{BP_ATTR_KERNEL_SHAPE, list({6})}}, "does not fit");
+  expect_refusal(Op::kIM2COL, {f32({4, 5})}, {{BP_ATTR_KERNEL_SHAPE, list({1})}}, "rank 3 to 5");
+}
+
 // ---- pools
 
 AttrList pool_attrs(int64_t kernel, int64_t stride, int64_t begin, int64_t end, bool ceil) {

@@ -64,5 +64,24 @@ TEST(ReferenceConvTranspose, TwoDimensions) {
   EXPECT_EQ(values<float>(y), (std::vector<float>{1, 4, 4, 3, 10, 8}));
 }
 
+TEST(ReferenceIm2col, AColumnForEachPlace) {
+  const HostTensor y =
+      output(Op::kIM2COL, {counting({1, 2, 3})}, {{BP_ATTR_KERNEL_SHAPE, I64s{2}}, {BP_ATTR_PADS, I64s{0, 1}}});
+  EXPECT_EQ(y.shape(), (Shape{1, 4, 3}));
+  EXPECT_EQ(values<float>(y), (std::vector<float>{0, 1, 2, 1, 2, 0, 3, 4, 5, 4, 5, 0}));
+}
+
+// y = w · im2col(x) is what the op is for.
+TEST(ReferenceIm2col, TimesWeightsIsAConvolution) {
+  const HostTensor x = counting({1, 2, 4, 3}), w = counting({3, 2, 2, 2});
+  const AttrList attrs = {
+      {BP_ATTR_STRIDES, I64s{2, 1}}, {BP_ATTR_DILATIONS, I64s{1, 2}}, {BP_ATTR_PADS, I64s{1, 0, 0, 1}}};
+  AttrList with_kernel = attrs;
+  with_kernel.set(BP_ATTR_KERNEL_SHAPE, I64s{2, 2});
+  const HostTensor columns = output(Op::kIM2COL, {x}, with_kernel);
+  const HostTensor flat = counting({3, 8});
+  EXPECT_EQ(values<float>(output(Op::kMATMUL, {flat, columns})), values<float>(output(Op::kCONV, {x, w}, attrs)));
+}
+
 }  // namespace
 }  // namespace backplane::reference

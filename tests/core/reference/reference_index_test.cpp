@@ -73,5 +73,44 @@ TEST(ReferenceOrder, TopKBreaksTiesByIndexAndPutsNanFirst) {
   EXPECT_EQ(values<int64_t>(least[1]), (I64s{2, 4}));
 }
 
+TEST(ReferenceOrder, SortIsStableAndTakesNanForTheLargest) {
+  const HostTensor x = f32({5}, {2, kNan, -1, 2, kInf});
+  const auto rising = outputs(Op::kSORT, {x});
+  expect_same(values<float>(rising[0]), {-1, 2, 2, kInf, kNan});
+  EXPECT_EQ(values<int64_t>(rising[1]), (I64s{2, 0, 3, 4, 1}));
+  const auto falling = outputs(Op::kSORT, {x}, {{BP_ATTR_DESCENDING, int64_t{1}}});
+  expect_same(values<float>(falling[0]), {kNan, kInf, 2, 2, -1});
+  EXPECT_EQ(values<int64_t>(falling[1]), (I64s{1, 4, 0, 3, 2}));
+  const auto columns = outputs(Op::kSORT, {i32({2, 2}, {3, 1, 2, 4})}, axis(0));
+  EXPECT_EQ(values<int32_t>(columns[0]), (std::vector<int32_t>{2, 1, 3, 4}));
+  EXPECT_EQ(values<int64_t>(columns[1]), (I64s{1, 0, 0, 1}));
+}
+
+TEST(ReferenceSetRows, PutsRowsAndTheLastOneStays) {
+  const HostTensor x = f32({2, 2, 2}, {0, 1, 2, 3, 4, 5, 6, 7}),
+                   rows = f32({2, 2, 2}, {10, 11, 12, 13, 14, 15, 16, 17});
+  EXPECT_EQ(values<float>(output(Op::kSET_ROWS, {x, rows, i64({2, 2}, {1, 0, 1, -1})})),
+            (std::vector<float>{12, 13, 10, 11, 4, 5, 16, 17}));
+  EXPECT_EQ(values<float>(output(Op::kSET_ROWS, {x, rows, i32({2}, {1, 1})})),
+            (std::vector<float>{0, 1, 12, 13, 4, 5, 16, 17}));
+  EXPECT_EQ(failure(Op::kSET_ROWS, {x, rows, i32({2}, {1, 2})}), Code::out_of_range);
+}
+
+TEST(ReferenceSetRows, CastsToTheTypeOfTheTarget) {
+  const HostTensor x = tensor<uint16_t>(DType::kF16, {2, 1}, {0x3C00, 0x3C00});  // 1
+  EXPECT_EQ(values<uint16_t>(output(Op::kSET_ROWS, {x, f32({1, 1}, {2}), i64({1}, {1})})),
+            (std::vector<uint16_t>{0x3C00, 0x4000}));
+  const AttrList to = {{BP_ATTR_TO, static_cast<int64_t>(DType::kQ8_0)}};
+  const HostTensor wide = f32({1, 32}, std::vector<float>(32, 127)), narrow = output(Op::kCAST, {wide}, to);
+  const HostTensor blocks = HostTensor::zeros(DType::kQ8_0, {3, 32}).value();
+  const HostTensor y = output(Op::kSET_ROWS, {blocks, wide, i64({1}, {2})});
+  EXPECT_TRUE(std::equal(narrow.bytes().begin(), narrow.bytes().end(), y.bytes().begin() + 2 * 34));
+  EXPECT_EQ(y.bytes()[34], std::byte{0});
+}
+
+TEST(ReferenceSetRows, NoIndexIsLookedAtWhereNothingMoves) {
+  EXPECT_EQ(output(Op::kSET_ROWS, {f32({2, 0}, {}), f32({1, 0}, {}), i64({1}, {9})}).elements(), 0);
+}
+
 }  // namespace
 }  // namespace backplane::reference

@@ -46,5 +46,22 @@ TEST(ReferenceGemm, ScalesAndBroadcastsC) {
             (std::vector<float>{20.5f, 21, 41.5f, 42}));
 }
 
+TEST(ReferenceMatmulId, EachRowTakesTheMatrixThatItsIdNames) {
+  const HostTensor x = f32({2, 1, 2}, {1, 2, 3, 4}), w = f32({3, 2, 1}, {1, 0, 0, 1, 10, 10});
+  const HostTensor y = output(Op::kMATMUL_ID, {x, w, i32({2, 2}, {0, 2, 1, -1})});
+  EXPECT_EQ(y.shape(), (Shape{2, 2, 1}));
+  EXPECT_EQ(values<float>(y), (std::vector<float>{1, 30, 4, 70}));
+  EXPECT_EQ(failure(Op::kMATMUL_ID, {x, w, i32({2, 2}, {0, 2, 1, 3})}), Code::out_of_range);
+}
+
+TEST(ReferenceMatmulId, BlocksLieAlongTheSummedAxis) {
+  std::vector<float> rows(64, 0);
+  rows[0] = 127, rows[33] = 254;  // exact in q8_0: one matrix of two rows
+  const HostTensor w = output(Op::kCAST, {f32({1, 2, 32}, rows)}, {{BP_ATTR_TO, static_cast<int64_t>(DType::kQ8_0)}});
+  std::vector<float> x(32, 0);
+  x[0] = 1, x[1] = 3;
+  EXPECT_EQ(values<float>(output(Op::kMATMUL_ID, {f32({32}, x), w, i64({1}, {0})})), (std::vector<float>{127, 762}));
+}
+
 }  // namespace
 }  // namespace backplane::reference

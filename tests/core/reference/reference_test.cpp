@@ -16,7 +16,7 @@ TEST(ReferenceEvaluate, RefusesWhatInferenceRefuses) {
 }
 
 TEST(ReferenceEvaluate, RefusesOpsWithoutDefinition) {
-  EXPECT_EQ(failure(Op::kIM2COL, {f32({2}, {1, 2})}), Code::unimplemented);
+  EXPECT_EQ(failure(Op::kLRN, {f32({2}, {1, 2})}), Code::unimplemented);
   EXPECT_EQ(failure(static_cast<Op>(0x7777), {f32({2}, {1, 2})}), Code::unimplemented);
 }
 

@@ -44,7 +44,8 @@ class GraphBuilder {
   Result<std::vector<TensorId>> node(Op op, std::span<const TensorId> inputs, const AttrList& attrs,
                                      std::span<const bool> wanted, std::string name = {});
   // One node that writes its output 0 into `target` (a state tensor or a view of one) of the inferred shape and type,
-  // and gives `target` back. It runs even if nothing reads it. Inputs that overlap the target are copied first.
+  // and gives `target` back. It runs even if nothing reads it. Inputs that overlap the target are copied first, but for
+  // the target itself as input 0 of set_rows, which then writes rows and leaves the others.
   Result<TensorId> node_into(TensorId target, Op op, std::span<const TensorId> inputs, const AttrList& attrs = {},
                              std::string name = {});
 
@@ -73,7 +74,7 @@ class GraphBuilder {
   struct State;
   struct NodeMaker;
   struct Finisher;
-  Result<std::vector<TensorId>> separate_from(TensorId target, std::span<const TensorId> inputs);
+  Result<std::vector<TensorId>> separate_from(TensorId target, Op op, std::span<const TensorId> inputs);
   std::unique_ptr<State> state_;
 };
 
