@@ -18,14 +18,19 @@ int64_t reduce(NodeCase& node, std::span<const DType> types, Values values) {
   return group;
 }
 
-// A sum of `count` terms of at most `most`.
+// Sums of f64 are f64, in any order, the reference's too: each addition may round the whole sum.
+double roundings(NodeCase& node, int64_t count) {
+  return node.first_type() == DType::kF64 ? static_cast<double>(count) : 1;
+}
+
+// A sum of `count` terms of at most `most`, rounded a few times.
 Tolerance sum_tolerance(NodeCase& node, int64_t count, double most) {
   return {.ulps = 4, .absolute = epsilon_of(node.first_type()) * static_cast<double>(count) * most};
 }
 
 void make_sum(NodeCase& node) {
   const int64_t count = reduce(node, kNums, mostly_moderate(node.random));
-  node.tolerance = sum_tolerance(node, count, node.op() == Op::kREDUCE_SUM_SQUARE ? 16 : 4);
+  node.tolerance = sum_tolerance(node, count, (node.op() == Op::kREDUCE_SUM_SQUARE ? 16 : 4) * roundings(node, count));
 }
 
 void make_integers(NodeCase& node) { reduce(node, kInts, Values::any); }
@@ -34,8 +39,8 @@ void make_integers(NodeCase& node) { reduce(node, kInts, Values::any); }
 void make_wrapping_sum(NodeCase& node) { node.random.chance(70) ? make_sum(node) : make_integers(node); }
 
 void make_mean(NodeCase& node) {
-  reduce(node, kNums, mostly_moderate(node.random));
-  node.tolerance = sum_tolerance(node, 1, 32);
+  const int64_t count = reduce(node, kNums, mostly_moderate(node.random));
+  node.tolerance = sum_tolerance(node, 1, 32 * roundings(node, count));
 }
 
 void make_extreme(NodeCase& node) {
