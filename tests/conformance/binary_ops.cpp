@@ -7,16 +7,6 @@ namespace {
 constexpr DType kBoolOnly[] = {DType::kBOOL};
 constexpr DType kUnsigned[] = {DType::kU32, DType::kU64, DType::kU16, DType::kU8};
 
-// A shape that broadcasts to `shape`.
-Shape narrowed(Random& random, const Shape& shape) {
-  Shape narrow = shape;
-  if (random.chance(50)) return narrow;
-  for (int64_t& extent : narrow)
-    if (random.chance(40)) extent = 1;
-  narrow.erase(narrow.begin(), narrow.begin() + random.between(0, static_cast<int64_t>(narrow.size())));
-  return narrow;
-}
-
 void operands(NodeCase& node, DType a, DType b, Values values = Values::any) {
   const Shape shape = node.random.shape(0, 5);
   const Shape narrow = narrowed(node.random, shape);

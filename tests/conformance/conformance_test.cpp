@@ -31,7 +31,7 @@ uint64_t number_from_environment(const char* name, uint64_t fallback) {
 std::vector<OpUnderTest> all_ops() {
   std::vector<OpUnderTest> all;
   for (const auto family : {movement_ops(), index_ops(), unary_ops(), binary_ops(), reduction_ops(), linear_ops(),
-                            window_ops(), norm_ops(), recurrent_ops(), quantize_ops()})
+                            window_ops(), norm_ops(), recurrent_ops(), attention_ops(), quantize_ops()})
     all.insert(all.end(), family.begin(), family.end());
   return all;
 }

@@ -21,4 +21,30 @@ std::vector<int64_t> random_axes(Random& random, size_t rank) {
   return axes;
 }
 
+Shape narrowed(Random& random, const Shape& shape) {
+  Shape narrow = shape;
+  if (random.chance(50)) return narrow;
+  for (int64_t& extent : narrow)
+    if (random.chance(40)) extent = 1;
+  narrow.erase(narrow.begin(), narrow.begin() + random.between(0, static_cast<int64_t>(narrow.size())));
+  return narrow;
+}
+
+void add_indices(NodeCase& node, const Shape& shape, const std::vector<int64_t>& extents) {
+  Random& random = node.random;
+  HostTensor indices = HostTensor::zeros(DType::kI64, shape).value();
+  auto* values = indices.mutable_data<int64_t>();
+  for (int64_t i = 0; i < indices.elements(); ++i) {
+    const int64_t extent = extents[static_cast<size_t>(i) % extents.size()];
+    values[i] = extent > 0 ? random.between(-extent, extent - 1) : 0;
+  }
+  if (indices.elements() > 0 && random.chance(5))
+    values[random.between(0, indices.elements() - 1)] = random.chance(50) ? 1000 : -1000;
+  if (random.chance(50)) {
+    const std::vector<int32_t> narrow(values, values + indices.elements());
+    indices = HostTensor::of<int32_t>(DType::kI32, shape, narrow);
+  }
+  node.operand(std::move(indices));
+}
+
 }  // namespace backplane::testing

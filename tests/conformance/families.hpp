@@ -23,6 +23,7 @@ std::span<const OpUnderTest> linear_ops();
 std::span<const OpUnderTest> window_ops();
 std::span<const OpUnderTest> norm_ops();
 std::span<const OpUnderTest> recurrent_ops();
+std::span<const OpUnderTest> attention_ops();
 std::span<const OpUnderTest> quantize_ops();
 
 // Type sets; the first is the natural type.
@@ -43,6 +44,11 @@ int64_t element_product(const Shape& shape);
 std::vector<int64_t> random_list(Random& random, size_t count, int64_t least, int64_t most);
 // An ascending subset of the axes.
 std::vector<int64_t> random_axes(Random& random, size_t rank);
+// A shape that broadcasts to `shape`.
+Shape narrowed(Random& random, const Shape& shape);
+// Adds indices in [-extent, extent), the i-th with the i-th extent, again and again; i32 or i64. At times one is
+// outside: then the run must fail, as the reference does.
+void add_indices(NodeCase& node, const Shape& shape, const std::vector<int64_t>& extents);
 // Moderate values, at times with special ones among them.
 inline Values mostly_moderate(Random& random) { return random.chance(15) ? Values::special : Values::moderate; }
 

@@ -1,28 +1,10 @@
-// Random nodes of the ops that select and place elements by index, and of those that order them.
+// Random nodes of the ops that select and place elements and rows by index, and of those that order them.
 #include <algorithm>
 
 #include "families.hpp"
 
 namespace backplane::testing {
 namespace {
-
-// Indices in [-extent, extent); at times one outside: then the run must fail, as the reference does.
-void add_indices(NodeCase& node, const Shape& shape, const std::vector<int64_t>& extents) {
-  Random& random = node.random;
-  HostTensor indices = HostTensor::zeros(DType::kI64, shape).value();
-  auto* values = indices.mutable_data<int64_t>();
-  for (int64_t i = 0; i < indices.elements(); ++i) {
-    const int64_t extent = extents[static_cast<size_t>(i) % extents.size()];
-    values[i] = extent > 0 ? random.between(-extent, extent - 1) : 0;
-  }
-  if (indices.elements() > 0 && random.chance(5))
-    values[random.between(0, indices.elements() - 1)] = random.chance(50) ? 1000 : -1000;
-  if (random.chance(50)) {
-    const std::vector<int32_t> narrow(values, values + indices.elements());
-    indices = HostTensor::of<int32_t>(DType::kI32, shape, narrow);
-  }
-  node.operand(std::move(indices));
-}
 
 // The shape of indices into `shape` along one axis.
 Shape element_indices(NodeCase& node, const Shape& shape) {
@@ -108,6 +90,35 @@ void make_top_k(NodeCase& node) {
   node.wanted = node.random.pick<std::vector<uint8_t>>({{1, 1}, {1, 1}, {1, 0}, {0, 1}});
 }
 
+void make_sort(NodeCase& node) {
+  const Shape shape = node.random.shape(1, 4);
+  node.operand(node.type(kNums), shape, node.random.chance(50) ? Values::any : Values::special);
+  if (node.random.chance(70)) node.attrs.set(BP_ATTR_AXIS, node.random.between(0, std::ssize(shape) - 1));
+  if (node.random.chance(60)) node.attrs.set(BP_ATTR_DESCENDING, node.random.between(0, 1));
+  node.wanted = node.random.pick<std::vector<uint8_t>>({{1, 1}, {1, 1}, {1, 0}, {0, 1}});
+}
+
+void make_set_rows(NodeCase& node) {
+  Random& random = node.random;
+  const bool blocks = random.chance(20);
+  const DType dtype = blocks ? random.pick(std::span<const DType>(kBlockTypes)) : node.type(kAnyType);
+  const bool casts = (blocks || is_float(dtype)) && random.chance(50);
+  const DType from = casts ? random.pick(std::span<const DType>(kFloats)) : dtype;
+  Shape shape = random.shape(2, blocks ? 3 : 4);
+  if (blocks) shape.back() = 256 * random.between(1, 2);
+  const auto operand = [&](DType type, const Shape& extents) {
+    if (is_plain(type)) return node.operand(type, extents, blocks ? Values::moderate : Values::any);
+    node.operand(random.tensor(type, extents, Values::moderate));  // views of blocks are not made
+  };
+  operand(dtype, shape);
+  int64_t& count = shape[shape.size() - 2];
+  const int64_t extent = count;
+  count = extent == 0 ? 0 : random.between(0, 6);
+  operand(from, shape);
+  shape.pop_back();
+  add_indices(node, narrowed(random, shape), {extent});
+}
+
 }  // namespace
 
 std::span<const OpUnderTest> index_ops() {
@@ -118,6 +129,8 @@ std::span<const OpUnderTest> index_ops() {
       {Op::kSCATTER_ND, DType::kF32, make_scatter_nd},
       {Op::kCUM_SUM, DType::kF32, make_cum_sum},
       {Op::kTOP_K, DType::kF32, make_top_k},
+      {Op::kSORT, DType::kF32, make_sort},
+      {Op::kSET_ROWS, DType::kF32, make_set_rows},
   };
   return kOps;
 }

@@ -1,4 +1,4 @@
-// Random nodes of matmul and gemm.
+// Random nodes of matmul, gemm and matmul_id.
 #include "families.hpp"
 
 namespace backplane::testing {
@@ -72,12 +72,32 @@ void make_gemm(NodeCase& node) {
   node.tolerance = product_tolerance(dtype, 2 * k + 1);
 }
 
+void make_matmul_id(NodeCase& node) {
+  Random& random = node.random;
+  const bool blocks = random.chance(35);
+  const DType dtype =
+      blocks ? random.pick<DType>({DType::kF32, DType::kF32, DType::kF16, DType::kBF16}) : node.type(kFloats);
+  const int64_t k = blocks ? 256 * random.between(1, 2) : extent(random), n = extent(random);
+  const int64_t count = random.between(1, 5);
+  const Shape ids = random_list(random, static_cast<size_t>(random.between(0, 3)), random.chance(5) ? 0 : 1, 4);
+  Shape x = narrowed(random, ids);
+  x.push_back(k);
+  node.operand(dtype, x, blocks ? Values::moderate : values_for(node, dtype));
+  if (blocks)
+    node.operand(random.tensor(random.pick(std::span<const DType>(kBlockTypes)), {count, n, k}, Values::moderate));
+  else
+    node.operand(dtype, {count, k, n}, Values::moderate);
+  add_indices(node, ids, {count});
+  node.tolerance = product_tolerance(dtype, k);
+}
+
 }  // namespace
 
 std::span<const OpUnderTest> linear_ops() {
   static constexpr OpUnderTest kOps[] = {
       {Op::kMATMUL, DType::kF32, make_matmul},
       {Op::kGEMM, DType::kF32, make_gemm},
+      {Op::kMATMUL_ID, DType::kF32, make_matmul_id},
   };
   return kOps;
 }

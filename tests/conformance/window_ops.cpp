@@ -1,4 +1,4 @@
-// Random nodes of convolutions and pools.
+// Random nodes of convolutions, im2col and pools.
 #include <algorithm>
 
 #include "families.hpp"
@@ -91,6 +91,14 @@ void make_conv_transpose(NodeCase& node) {
   finish_conv(node, dtype, channels.in * element_product(window.kernel), channels.out * channels.group);
 }
 
+void make_im2col(NodeCase& node) {
+  const auto axes = static_cast<size_t>(node.random.between(1, 3));
+  const Window window = add_window(node, axes);
+  node.attrs.set(BP_ATTR_KERNEL_SHAPE, window.kernel);
+  const Shape head = {node.random.between(node.random.chance(4) ? 0 : 1, 3), node.random.between(1, 4)};
+  node.operand(node.type(kAnyType), joined(head, spatial_shape(node, window)), Values::any);
+}
+
 // Adds input and window; pads stay below what the kernel covers.
 void pool(NodeCase& node, std::span<const DType> types, Values values) {
   const auto axes = static_cast<size_t>(node.random.between(1, 3));
@@ -122,6 +130,7 @@ std::span<const OpUnderTest> window_ops() {
   static constexpr OpUnderTest kOps[] = {
       {Op::kCONV, DType::kF32, make_conv},
       {Op::kCONV_TRANSPOSE, DType::kF32, make_conv_transpose},
+      {Op::kIM2COL, DType::kF32, make_im2col},
       {Op::kMAX_POOL, DType::kF32, make_max_pool},
       {Op::kAVERAGE_POOL, DType::kF32, make_average_pool},
   };

@@ -1,7 +1,6 @@
 // cast and matmul of block-quantised tensors, and which other ops take them.
 #include <array>
 #include <cstring>
-#include <limits>
 
 #include "kernels/blocks.hpp"
 #include "kernels/checks.hpp"
@@ -13,14 +12,6 @@
 
 namespace backplane_cpu {
 namespace {
-
-bool is_block(uint32_t dtype) { return decode_function(dtype) != nullptr; }
-
-void check_blocks(const TensorView& tensor) {
-  const int64_t elements = sdk::type_layout(tensor.dtype()).block_elements;
-  require(tensor.rank() >= 1, "a block-quantised tensor wants an axis");
-  require(tensor.shape().back() % elements == 0, "the last axis of a block-quantised tensor wants whole blocks");
-}
 
 class DecodeKernel final : public Kernel {
  public:
@@ -53,31 +44,23 @@ class EncodeKernel final : public Kernel {
  public:
   EncodeKernel(const TensorView& x, const TensorView& y)
       : block_(sdk::type_layout(y.dtype()).block_elements),
-        is_f64_(x.dtype() == BP_TYPE_F64),
+        compute_(compute_of(x.dtype())),
         from_(x),
         encode_(encode_function(y.dtype())),
         to_(y) {}
   uint32_t max_workers() const override { return workers_for(4 * to_.count() * block_); }
   void run(const RunArgs& args) const noexcept override {
     alignas(64) std::byte stage[kChunk * 8];
-    double values[kMaxBlock];
     const Range range = share(to_.count(), 4, args.worker, args.workers);
     for (int64_t i = range.begin; i < range.end; ++i) {
       const void* elements = from_.read(args.inputs[0], i * block_, block_, stage);
-      for (int64_t j = 0; j < block_; ++j)
-        values[j] = finite(is_f64_ ? static_cast<const double*>(elements)[j] : static_cast<const float*>(elements)[j]);
-      encode_(values, args.outputs[0] + to_.position(i));
+      encode_block(encode_, compute_, elements, block_, args.outputs[0] + to_.position(i));
     }
   }
 
  private:
-  static double finite(double value) {
-    constexpr double kMost = std::numeric_limits<float>::max();
-    return value != value ? 0 : std::clamp(value, -kMost, kMost);
-  }
-
   const int64_t block_;
-  const bool is_f64_;
+  const Compute compute_;
   ChunkReader from_;
   EncodeFn encode_;
   Walk to_;
@@ -214,8 +197,12 @@ Prepared prepare_blocks(const NodeView& node) {
       return prepare_block_cast(node);
     case BP_OP_GATHER:
       return prepare_gather(node);
+    case BP_OP_SET_ROWS:
+      return prepare_set_rows(node);
     case BP_OP_MATMUL:
       return prepare_widened(node, prepare_block_matmul);
+    case BP_OP_MATMUL_ID:
+      return prepare_matmul_id(node);
     default:
       refuse(std::string("op ") + sdk::op_name(node.op()) + " has no kernel for block-quantised tensors");
   }

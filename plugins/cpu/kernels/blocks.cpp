@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "kernels/element_types.hpp"
 
@@ -197,6 +198,17 @@ EncodeFn encode_function(uint32_t dtype) {
     default:
       return nullptr;
   }
+}
+
+void encode_block(EncodeFn encode, Compute from, const void* elements, int64_t count, std::byte* block) {
+  constexpr double kMost = std::numeric_limits<float>::max();
+  double values[kMaxBlock];
+  for (int64_t i = 0; i < count; ++i) {
+    const double value =
+        from == Compute::kF64 ? static_cast<const double*>(elements)[i] : static_cast<const float*>(elements)[i];
+    values[i] = value != value ? 0 : std::clamp(value, -kMost, kMost);
+  }
+  encode(values, block);
 }
 
 }  // namespace backplane_cpu

@@ -23,6 +23,12 @@ void check_shape(const TensorView& tensor, std::span<const int64_t> wanted) {
     refuse("shape " + shape_text(tensor.shape()) + ", wanted " + shape_text(wanted));
 }
 
+void check_blocks(const TensorView& tensor) {
+  const int64_t elements = backplane::sdk::type_layout(tensor.dtype()).block_elements;
+  require(tensor.rank() >= 1, "a block-quantised tensor wants an axis");
+  require(tensor.shape().back() % elements == 0, "the last axis of a block-quantised tensor wants whole blocks");
+}
+
 std::string shape_text(std::span<const int64_t> shape) {
   std::string text = "[";
   for (size_t i = 0; i < shape.size(); ++i) text += (i == 0 ? "" : ", ") + std::to_string(shape[i]);

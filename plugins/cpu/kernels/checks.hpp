@@ -31,6 +31,9 @@ inline void check_type(const TensorView& tensor, bool ok, const char* wanted) {
 // Throws naming both shapes unless they are equal.
 void check_shape(const TensorView& tensor, std::span<const int64_t> wanted);
 
+// Whole blocks along the last axis; of plain types, an axis.
+void check_blocks(const TensorView& tensor);
+
 inline bool same_shape(std::span<const int64_t> a, std::span<const int64_t> b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end());
 }

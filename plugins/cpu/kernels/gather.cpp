@@ -5,6 +5,7 @@
 #include "kernels/checks.hpp"
 #include "kernels/elementwise.hpp"
 #include "kernels/families.hpp"
+#include "kernels/index_checks.hpp"
 
 namespace backplane_cpu {
 namespace {
@@ -63,7 +64,7 @@ Prepared prepare_gather(const NodeView& node) {
   check_signature(node, 2, 2, 1, {BP_ATTR_AXIS});
   const TensorView x = node.input(0), indices = node.input(1), y = node.output(0);
   check_type(y, y.dtype() == x.dtype(), "the type of input 0");
-  check_type(indices, indices.dtype() == BP_TYPE_I32 || indices.dtype() == BP_TYPE_I64, "i32 or i64 indices");
+  check_index_type(indices);
   const int64_t axis = node.i64(BP_ATTR_AXIS, 0);
   require(axis >= 0 && axis < x.rank(), "gather needs an axis of its input");
   require(element_bytes(x.dtype()) != 0 || axis + 1 < x.rank(), "the elements of a block cannot be gathered");

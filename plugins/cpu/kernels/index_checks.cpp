@@ -1,13 +1,10 @@
 #include "kernels/index_checks.hpp"
 
 namespace backplane_cpu {
-namespace {
 
 void check_index_type(const TensorView& indices) {
   check_type(indices, indices.dtype() == BP_TYPE_I32 || indices.dtype() == BP_TYPE_I64, "i32 or i64 indices");
 }
-
-}  // namespace
 
 void check_moves(const NodeView& node) {
   const TensorView x = node.input(0), y = node.output(0);

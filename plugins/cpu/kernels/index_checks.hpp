@@ -9,6 +9,8 @@ namespace backplane_cpu {
 
 inline constexpr const char* kIndexOutside = "an index lies outside its axis";
 
+// i32 or i64.
+void check_index_type(const TensorView& indices);
 // The output has the plain type of input 0.
 void check_moves(const NodeView& node);
 // Input 1 has indices into input 0 along one axis, the result, and fits into it along the others.

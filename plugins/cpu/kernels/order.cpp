@@ -1,4 +1,4 @@
-// cum_sum and top_k: work along one axis, a line at a time.
+// cum_sum, top_k and sort: work along one axis, a line at a time.
 
 #include <numeric>
 
@@ -65,55 +65,73 @@ class CumSumKernel final : public Kernel {
   bool exclusive_, reverse_;
 };
 
+struct Order {
+  int64_t count;  // of a line's elements that are given
+  bool largest, nan_first;
+};
+
+// top_k and sort. T is the compute type; elements are moved as they are.
 template <class T>
-class TopKKernel final : public Kernel {
+class OrderKernel final : public Kernel {
  public:
-  TopKKernel(const NodeView& node, uint32_t axis)
+  OrderKernel(const NodeView& node, uint32_t axis, const Order& order)
       : x_(node.input(0), axis),
         values_(node.has_output(0) ? Lines(node.output(0), axis) : x_),
         indices_(node.has_output(1) ? Lines(node.output(1), axis) : x_),
         extent_(node.input(0).shape()[axis]),
-        k_(node.i64(BP_ATTR_K, 0)),
-        largest_(node.i64(BP_ATTR_LARGEST, 1) != 0),
+        element_(element_bytes(node.input(0).dtype())),
+        line_(node.input(0).dtype(), Walk({&extent_, 1}, {&x_.stride, 1}, element_)),
+        order_(order),
         has_values_(node.has_output(0)),
         has_indices_(node.has_output(1)) {}
   size_t scratch_bytes(uint32_t workers) const override { return workers * worker_bytes(); }
   uint32_t max_workers() const override { return workers_for(8 * x_.starts.count() * extent_); }
   void run(const RunArgs& args) const noexcept override {
-    if (k_ == 0) return;
-    auto* order = reinterpret_cast<int64_t*>(args.scratch + args.worker * worker_bytes());
+    if (order_.count == 0) return;
+    auto* places = reinterpret_cast<int64_t*>(args.scratch + args.worker * worker_bytes());
+    auto* keys = reinterpret_cast<T*>(places + extent_);
     const Range range = share(x_.starts.count(), 1, args.worker, args.workers);
     for (int64_t line = range.begin; line < range.end; ++line) {
       const std::byte* x = args.inputs[0] + x_.starts.position(line);
-      sort_line(x, order);
-      for (int64_t i = 0; i < k_; ++i) {
-        if (has_values_)
-          store_element(args.outputs[0] + values_.starts.position(line) + i * values_.stride, element(x, order[i]));
-        if (has_indices_)
-          store_element(args.outputs[1] + indices_.starts.position(line) + i * indices_.stride, order[i]);
-      }
+      sort_line(x, keys, places);
+      if (has_values_) give_values(x, places, args.outputs[0] + values_.starts.position(line));
+      for (int64_t i = 0; has_indices_ && i < order_.count; ++i)
+        store_element(args.outputs[1] + indices_.starts.position(line) + i * indices_.stride, places[i]);
     }
   }
 
  private:
-  size_t worker_bytes() const { return (static_cast<size_t>(extent_) * sizeof(int64_t) + 63) / 64 * 64; }
-  T element(const std::byte* line, int64_t at) const { return load_element<T>(line + at * x_.stride); }
+  size_t worker_bytes() const { return (static_cast<size_t>(extent_) * (sizeof(int64_t) + sizeof(T)) + 63) / 64 * 64; }
 
-  // The first k of the indices, best first; equal elements by index, which makes the order total.
-  void sort_line(const std::byte* x, int64_t* order) const {
-    std::iota(order, order + extent_, int64_t{0});
-    std::partial_sort(order, order + k_, order + extent_, [&](int64_t i, int64_t j) {
-      const auto a = value_of(element(x, i)), b = value_of(element(x, j));
+  void give_values(const std::byte* x, const int64_t* places, std::byte* y) const {
+    for (int64_t i = 0; i < order_.count; ++i) std::memcpy(y + i * values_.stride, x + places[i] * x_.stride, element_);
+  }
+
+  // The indices in order; equal elements by index, which makes the order total.
+  void sort_line(const std::byte* x, T* keys, int64_t* places) const {
+    alignas(64) std::byte stage[kChunk * 8];
+    for (int64_t at = 0; at < extent_; at += kChunk) {
+      const int64_t count = std::min(kChunk, extent_ - at);
+      std::memcpy(keys + at, line_.read(x, at, count, stage), static_cast<size_t>(count) * sizeof(T));
+    }
+    std::iota(places, places + extent_, int64_t{0});
+    const auto before = [keys, this](int64_t i, int64_t j) {
+      const T a = keys[i], b = keys[j];
       const bool a_is_nan = a != a, b_is_nan = b != b;
-      if (a_is_nan != b_is_nan) return a_is_nan;
+      if (a_is_nan != b_is_nan) return a_is_nan == order_.nan_first;
       if (a_is_nan || a == b) return i < j;
-      return largest_ ? a > b : a < b;
-    });
+      return order_.largest ? a > b : a < b;
+    };
+    if (order_.count == extent_) return std::sort(places, places + extent_, before);
+    std::partial_sort(places, places + order_.count, places + extent_, before);
   }
 
   Lines x_, values_, indices_;
-  int64_t extent_, k_;
-  bool largest_, has_values_, has_indices_;
+  int64_t extent_;
+  size_t element_;
+  ChunkReader line_;
+  Order order_;
+  bool has_values_, has_indices_;
 };
 
 // The axis of input 0 that the node works along.
@@ -138,25 +156,53 @@ Prepared prepare_cum_sum(const NodeView& node) {
   });
 }
 
-Prepared prepare_top_k(const NodeView& node) {
-  require(node.input_count() == 1 && node.has_input(0) && node.output_count() <= 2, "1 input and up to 2 outputs");
-  require(node.unknown_attr(std::array<uint32_t, 3>{BP_ATTR_AXIS, BP_ATTR_K, BP_ATTR_LARGEST}) == nullptr,
-          "no attributes but axis, k and largest");
+namespace {
+
+// Outputs: values and indices, `order.count` of them along the axis; at least one.
+Prepared prepare_order(const NodeView& node, uint32_t axis, const Order& order) {
+  require(node.output_count() >= 1 && node.output_count() <= 2, "1 or 2 outputs");
   const TensorView x = node.input(0);
-  const uint32_t axis = check_order(node, static_cast<int64_t>(x.rank()) - 1);
   std::vector<int64_t> shape(x.shape().begin(), x.shape().end());
-  const int64_t k = node.i64(BP_ATTR_K, -1);
-  require(k >= 0 && k <= shape[axis], "k must be within the axis");
-  shape[axis] = k;
+  shape[axis] = order.count;
   for (uint32_t i = 0; i < 2; ++i) {
     if (!node.has_output(i)) continue;
     check_shape(node.output(i), shape);
     check_type(node.output(i), node.output(i).dtype() == (i == 0 ? x.dtype() : uint32_t{BP_TYPE_I64}),
                i == 0 ? "the type of input 0" : "i64");
   }
-  return with_number_type(x.dtype(), [&](auto element) -> Prepared {
-    return {std::make_unique<TopKKernel<decltype(element)>>(node, axis), {}, 0};
-  });
+  switch (compute_of(x.dtype())) {
+    case Compute::kF32:
+      return {std::make_unique<OrderKernel<float>>(node, axis, order), {}, 0};
+    case Compute::kF64:
+      return {std::make_unique<OrderKernel<double>>(node, axis, order), {}, 0};
+    case Compute::kU64:
+      return {std::make_unique<OrderKernel<uint64_t>>(node, axis, order), {}, 0};
+    default:
+      return {std::make_unique<OrderKernel<int64_t>>(node, axis, order), {}, 0};
+  }
+}
+
+void check_order_attrs(const NodeView& node, std::initializer_list<uint32_t> known) {
+  require(node.input_count() == 1 && node.has_input(0), "1 input");
+  if (const bp_attr* a = node.unknown_attr({known.begin(), known.size()}))
+    refuse("attribute " + std::to_string(a->key) + " is not known for this op");
+}
+
+}  // namespace
+
+Prepared prepare_top_k(const NodeView& node) {
+  check_order_attrs(node, {BP_ATTR_AXIS, BP_ATTR_K, BP_ATTR_LARGEST});
+  const uint32_t axis = check_order(node, static_cast<int64_t>(node.input(0).rank()) - 1);
+  const int64_t k = node.i64(BP_ATTR_K, -1);
+  require(k >= 0 && k <= node.input(0).shape()[axis], "k must be within the axis");
+  return prepare_order(node, axis, {k, node.i64(BP_ATTR_LARGEST, 1) != 0, true});
+}
+
+Prepared prepare_sort(const NodeView& node) {
+  check_order_attrs(node, {BP_ATTR_AXIS, BP_ATTR_DESCENDING});
+  const uint32_t axis = check_order(node, static_cast<int64_t>(node.input(0).rank()) - 1);
+  const bool descending = node.i64(BP_ATTR_DESCENDING, 0) != 0;
+  return prepare_order(node, axis, {node.input(0).shape()[axis], descending, descending});
 }
 
 }  // namespace backplane_cpu

@@ -28,6 +28,8 @@ PrepareFn find_movement(uint32_t op) {
       return prepare_scatter_elements;
     case BP_OP_SCATTER_ND:
       return prepare_scatter_nd;
+    case BP_OP_SET_ROWS:
+      return prepare_set_rows;
     case BP_OP_REVERSE:
       return prepare_reverse;
     case BP_OP_RESIZE:
@@ -43,6 +45,8 @@ PrepareFn find_network(uint32_t op) {
       return prepare_matmul;
     case BP_OP_MATMUL_INTEGER:
       return prepare_matmul_integer;
+    case BP_OP_MATMUL_ID:
+      return prepare_matmul_id;
     case BP_OP_GEMM:
       return prepare_gemm;
     case BP_OP_CONV:
@@ -51,6 +55,8 @@ PrepareFn find_network(uint32_t op) {
       return prepare_conv_integer;
     case BP_OP_CONV_TRANSPOSE:
       return prepare_conv_transpose;
+    case BP_OP_IM2COL:
+      return prepare_im2col;
     case BP_OP_MAX_POOL:
     case BP_OP_AVERAGE_POOL:
       return prepare_pool;
@@ -69,6 +75,10 @@ PrepareFn find_network(uint32_t op) {
     case BP_OP_GRU:
     case BP_OP_RNN:
       return prepare_recurrent;
+    case BP_OP_ROPE:
+      return prepare_rope;
+    case BP_OP_ATTENTION:
+      return prepare_attention;
     case BP_OP_QUANTIZE_LINEAR:
       return prepare_quantize;
     case BP_OP_DEQUANTIZE_LINEAR:
@@ -84,7 +94,7 @@ PrepareFn find_network(uint32_t op) {
 void check_tensor(const TensorView& tensor, const char* role, uint32_t index) {
   const std::string who = std::string(role) + " " + std::to_string(index);
   const size_t element = element_bytes(tensor.dtype());
-  const bool blocks = element == 0 && decode_function(tensor.dtype()) != nullptr;
+  const bool blocks = is_block(tensor.dtype());
   if (element == 0 && !blocks)
     refuse(who + " has type " + backplane::sdk::type_name(tensor.dtype()) + ", which has no kernel here");
   if (tensor.rank() > kMaxRank)
@@ -106,8 +116,11 @@ void check_operands(const NodeView& node) {
   }
 }
 
-// The families of linear algebra and networks are written for few types.
-bool may_widen(uint32_t op) { return op >> 8 == BP_OP_MATMUL >> 8 || op >> 8 == BP_OP_CONV >> 8; }
+// The families of linear algebra and networks are written for few types, but for those that widen what they need.
+bool may_widen(uint32_t op) {
+  if (op == BP_OP_MATMUL_ID || op == BP_OP_ATTENTION || op == BP_OP_IM2COL) return false;
+  return op >> 8 == BP_OP_MATMUL >> 8 || op >> 8 == BP_OP_CONV >> 8;
+}
 
 }  // namespace
 
@@ -120,6 +133,7 @@ PrepareFn find_kernel(uint32_t op) {
   if (op == BP_OP_ARG_MAX || op == BP_OP_ARG_MIN) return prepare_arg_reduce;
   if (op == BP_OP_CUM_SUM) return prepare_cum_sum;
   if (op == BP_OP_TOP_K) return prepare_top_k;
+  if (op == BP_OP_SORT) return prepare_sort;
   const PrepareFn movement = find_movement(op);
   return movement != nullptr ? movement : find_network(op);
 }

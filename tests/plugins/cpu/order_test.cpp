@@ -51,6 +51,26 @@ TEST(OrderTest, TopKGivesEitherOutputAlone) {
   values.expect({{3, 2}});
 }
 
+TEST(OrderTest, SortIsStableAndTakesNanForTheLargest) {
+  Random random(7);
+  const auto sorted = [&](int descending, const Values& values, const Values& indices) {
+    for (const uint32_t dtype : {BP_TYPE_F32, BP_TYPE_F64, BP_TYPE_BF16}) {
+      KernelCase c(BP_OP_SORT);
+      c.input(TestTensor(dtype, {5}, {2, kNan, -1, 2, 8}).scattered(random));
+      c.output(TestTensor(dtype, {5}).scattered(random)).output(BP_TYPE_I64, {5});
+      c.attr(BP_ATTR_DESCENDING, descending).expect({values, indices});
+    }
+  };
+  sorted(0, {-1, 2, 2, 8, kNan}, {2, 0, 3, 4, 1});
+  sorted(1, {kNan, 8, 2, 2, -1}, {1, 4, 0, 3, 2});
+}
+
+TEST(OrderTest, SortsColumnsOfAnyInteger) {
+  KernelCase c(BP_OP_SORT);
+  c.input(TestTensor::exact<uint64_t>(BP_TYPE_U64, {2, 2}, {~uint64_t{0}, 1, ~uint64_t{0} - 1, 2})).unwanted();
+  c.output(BP_TYPE_I64, {2, 2}).attr(BP_ATTR_AXIS, 0).expect({{1, 0, 0, 1}});
+}
+
 TEST(OrderTest, Refusals) {
   KernelCase k(BP_OP_TOP_K);
   k.input(TestTensor(BP_TYPE_F32, {3})).output(BP_TYPE_F32, {4}).output(BP_TYPE_I64, {4}).attr(BP_ATTR_K, 4);
