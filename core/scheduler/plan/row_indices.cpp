@@ -5,12 +5,16 @@
 namespace backplane {
 
 TensorId row_indices(const Graph& graph, NodeId node, TensorId weight) {
-  if (graph.op(node) != Op::kGATHER || graph.is_view(weight) || graph.node_inputs(node)[0] != weight) return kNone;
+  const bool by_id = graph.op(node) == Op::kMATMUL_ID;
+  if ((!by_id && graph.op(node) != Op::kGATHER) || graph.is_view(weight)) return kNone;
+  const std::span<const TensorId> inputs = graph.node_inputs(node);
+  const size_t place = by_id ? 1 : 0;  // of the weight; the indices stand behind it
   const auto rank = static_cast<int64_t>(graph.shape(weight).size());
-  const int64_t axis = sdk::NodeView(graph.abi(), node).i64(BP_ATTR_AXIS, 0);
-  if (rank == 0 || (axis != 0 && axis != -rank) || graph.shape(weight)[0] == 0) return kNone;
-  const TensorId indices = graph.node_inputs(node)[1];
-  return graph.storage_of(indices) == graph.storage_of(weight) ? kNone : indices;
+  const int64_t axis = by_id ? 0 : sdk::NodeView(graph.abi(), node).i64(BP_ATTR_AXIS, 0);
+  if (inputs[place] != weight || rank == 0 || (axis != 0 && axis != -rank) || graph.shape(weight)[0] == 0) return kNone;
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (i != place && graph.storage_of(inputs[i]) == graph.storage_of(weight)) return kNone;  // reads it otherwise too
+  return inputs[place + 1];
 }
 
 }  // namespace backplane
