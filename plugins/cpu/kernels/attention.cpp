@@ -115,7 +115,6 @@ class RowReader {
     in_place_ = is_native(tensor.dtype()) && (width_ == 1 || tensor.strides()[3] == kBytes);
     rows_ = tensor.shape()[2];
   }
-  int64_t width() const { return width_; }
 
   // Rows [first, first + count) of a head (of a flat index), or in `room` for them.
   Matrix<T> rows(const std::byte* base, int64_t head, int64_t first, int64_t count, T* room) const {
@@ -196,9 +195,9 @@ class AttentionKernel final : public Kernel {
 
   void run(const RunArgs& args) const noexcept override {
     if (y_.count() == 0) return;
-    for (int64_t b = 0; b < plan_.batch; ++b)
+    for (int64_t b = 0; b < plan_.batch && has_past_; ++b)
       if (const int64_t past = past_of(args, b); past < 0 || past > plan_.keys - plan_.rows)
-        if (has_past_) return args.error->store("past and the new keys must fit into the keys");
+        return args.error->store("past and the new keys must fit into the keys");
     const int64_t blocks = plan_.blocks();
     const Range range = share(plan_.batch * plan_.key_heads * blocks, 1, args.worker, args.workers);
     for (int64_t i = range.begin; i < range.end; ++i) attend(args, i / blocks, i % blocks * kRows);

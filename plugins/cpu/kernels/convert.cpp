@@ -4,17 +4,19 @@
 #include <limits>
 #include <type_traits>
 
+#include "kernels/element_types.hpp"
+
 namespace backplane_cpu {
 namespace {
 
 template <class From, class To>
 To convert_one(From value) {
   constexpr bool from_float = std::is_floating_point_v<From>;
-  if constexpr (std::is_same_v<From, F16> || std::is_same_v<From, Bf16>) {
+  if constexpr (kIsHalf<From>) {
     return to_float(value);
   } else if constexpr (std::is_same_v<To, bool>) {
     return value != From{0};
-  } else if constexpr (std::is_same_v<To, F16> || std::is_same_v<To, Bf16>) {
+  } else if constexpr (kIsHalf<To>) {
     float rounded;
     if constexpr (std::is_same_v<From, float>) {
       rounded = value;
@@ -43,9 +45,15 @@ void convert_run(const void* from, void* to, int64_t count) {
   if constexpr (std::is_same_v<From, To>) {
     if (count > 0) std::memcpy(to, from, static_cast<size_t>(count) * sizeof(To));
   } else {
-    const From* source = static_cast<const From*>(from);
-    To* target = static_cast<To*>(to);
-    for (int64_t i = 0; i < count; ++i) target[i] = convert_one<From, To>(source[i]);
+    const From* __restrict source = static_cast<const From*>(from);
+    To* __restrict target = static_cast<To*>(to);
+    int64_t i = 0;
+    if constexpr (kIsHalf<From> || (kIsHalf<To> && std::is_same_v<From, float>)) {
+      constexpr int64_t kStep = 16;  // a fixed number, of which the compiler makes vectors
+      for (; i + kStep <= count; i += kStep)
+        for (int64_t j = 0; j < kStep; ++j) target[i + j] = convert_one<From, To>(source[i + j]);
+    }
+    for (; i < count; ++i) target[i] = convert_one<From, To>(source[i]);
   }
 }
 

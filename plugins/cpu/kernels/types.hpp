@@ -21,13 +21,18 @@ struct Bf16 {
   uint16_t bits;
 };
 
+// The conversions have no branches, so that loops over them become vectors.
+
+// a if the condition holds, else b.
+inline uint32_t choose(bool condition, uint32_t a, uint32_t b) { return b ^ ((a ^ b) & (0u - uint32_t{condition})); }
+
 inline float to_float(F16 value) {
   const uint32_t sign = static_cast<uint32_t>(value.bits & 0x8000u) << 16;
-  uint32_t magnitude = static_cast<uint32_t>(value.bits & 0x7FFFu) << 13;
-  if ((value.bits & 0x7C00u) == 0x7C00u) return std::bit_cast<float>(sign | magnitude | 0x7F800000u);
+  const uint32_t magnitude = static_cast<uint32_t>(value.bits & 0x7FFFu) << 13;
   constexpr float kRebias = 5.192296858534828e33f;  // 2^112: moves the exponent and normalises subnormals
-  magnitude = std::bit_cast<uint32_t>(std::bit_cast<float>(magnitude) * kRebias);
-  return std::bit_cast<float>(sign | magnitude);
+  const uint32_t number = std::bit_cast<uint32_t>(std::bit_cast<float>(magnitude) * kRebias);
+  const uint32_t special = choose(magnitude >= 0x0F800000u, 0x7F800000u, 0);  // the exponent of infinity and NaN
+  return std::bit_cast<float>(sign | number | special);
 }
 
 inline float to_float(Bf16 value) { return std::bit_cast<float>(static_cast<uint32_t>(value.bits) << 16); }
@@ -35,22 +40,19 @@ inline float to_float(Bf16 value) { return std::bit_cast<float>(static_cast<uint
 // Rounds to nearest even.
 inline F16 to_f16(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value);
-  const uint32_t sign = bits >> 16 & 0x8000u;
-  uint32_t magnitude = bits & 0x7FFFFFFFu;
-  if (magnitude >= 0x47800000u) {
-    magnitude = magnitude > 0x7F800000u ? 0x7E00u : 0x7C00u;
-  } else if (magnitude < 0x38800000u) {  // subnormal: the sum with 0.5 rounds to units of 2^-24
-    magnitude = std::bit_cast<uint32_t>(std::bit_cast<float>(magnitude) + 0.5f) - 0x3F000000u;
-  } else {
-    magnitude = (magnitude - 0x38000000u + 0xFFFu + (magnitude >> 13 & 1u)) >> 13;
-  }
-  return {static_cast<uint16_t>(sign | magnitude)};
+  const uint32_t magnitude = bits & 0x7FFFFFFFu;
+  const uint32_t normal = (magnitude - 0x38000000u + 0xFFFu + (magnitude >> 13 & 1u)) >> 13;
+  // The sum with 0.5 rounds to units of 2^-24.
+  const uint32_t subnormal = std::bit_cast<uint32_t>(std::bit_cast<float>(magnitude) + 0.5f) - 0x3F000000u;
+  const uint32_t large = choose(magnitude > 0x7F800000u, 0x7E00u, 0x7C00u);  // NaN, or infinite
+  const uint32_t finite = choose(magnitude < 0x38800000u, subnormal, normal);
+  return {static_cast<uint16_t>((bits >> 16 & 0x8000u) | choose(magnitude >= 0x47800000u, large, finite))};
 }
 
 inline Bf16 to_bf16(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value);
-  if ((bits & 0x7FFFFFFFu) > 0x7F800000u) return {static_cast<uint16_t>(bits >> 16 | 0x40u)};
-  return {static_cast<uint16_t>((bits + 0x7FFFu + (bits >> 16 & 1u)) >> 16)};
+  const uint32_t rounded = (bits + 0x7FFFu + (bits >> 16 & 1u)) >> 16, quiet = bits >> 16 | 0x40u;
+  return {static_cast<uint16_t>(choose((bits & 0x7FFFFFFFu) > 0x7F800000u, quiet, rounded))};
 }
 
 // Rounds to f32 so that a second rounding to fewer bits gives what one rounding would: inexact results become odd.
