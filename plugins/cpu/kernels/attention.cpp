@@ -9,9 +9,9 @@
 #include "kernels/checks.hpp"
 #include "kernels/chunk_vectors.hpp"
 #include "kernels/families.hpp"
-#include "kernels/gemm.hpp"
 #include "kernels/index_checks.hpp"
 #include "kernels/operand.hpp"
+#include "kernels/small_product.hpp"
 
 namespace backplane_cpu {
 namespace {
@@ -21,51 +21,6 @@ constexpr int64_t kKeys = 64;  // keys of a block
 
 template <class T>
 constexpr T kUnseen = -std::numeric_limits<T>::infinity();
-
-// Strides are in elements.
-template <class T>
-struct Matrix {
-  const T* data;
-  int64_t row_stride, column_stride;
-};
-
-struct ProductShape {
-  int64_t m, n, k;
-  Gemm gemm() const { return Gemm({m, n, k}); }
-};
-
-class ProductSource final : public GemmSource {
- public:
-  ProductSource(const float* a, const Matrix<float>& b, const ProductShape& shape, float* c)
-      : a_{a, shape.k, 1}, unit_{{b.data, b.row_stride, b.column_stride}, {c, shape.n, 1}, {}, {}} {}
-  ConstMatrix a(int64_t) const override { return a_; }
-  GemmUnit unit(int64_t, int64_t) const override { return unit_; }
-
- private:
-  ConstMatrix a_;
-  GemmUnit unit_;
-};
-
-// c = a · b; a and c are dense, b has unit stride along one axis. By one worker; `scratch` is as gemm() wants it.
-void multiply(const float* a, const Matrix<float>& b, const ProductShape& shape, float* c, std::byte* scratch) {
-  constexpr int64_t kFewRows = 4;
-  if (shape.m <= kFewRows) {
-    for (int64_t i = 0; i < shape.m; ++i)
-      gemv(a + i * shape.k, {b.data, b.row_stride, b.column_stride}, shape.k, 0, shape.n, c + i * shape.n);
-    return;
-  }
-  const Gemm gemm = shape.gemm();
-  const ProductSource source(a, b, shape, c);
-  for (uint32_t phase = 0; phase < gemm.phases(); ++phase) gemm.run(source, scratch, phase, 0, 1);
-}
-
-void multiply(const double* a, const Matrix<double>& b, const ProductShape& shape, double* c, std::byte*) {
-  for (int64_t i = 0; i < shape.m; ++i, a += shape.k, c += shape.n) {
-    std::fill_n(c, shape.n, 0.0);
-    for (int64_t k = 0; k < shape.k; ++k)
-      for (int64_t j = 0; j < shape.n; ++j) c[j] += a[k] * b.data[k * b.row_stride + j * b.column_stride];
-  }
-}
 
 template <class T>
 T largest_of(const T* x, int64_t count) {  // NaN wins
@@ -186,7 +141,7 @@ class AttentionKernel final : public Kernel {
     parts_.add(rows * plan.width * kBytes);                        // of a block
     parts_.add(rows * keys * kBytes);                              // scores, then weights
     parts_.add(keys * std::max(plan.depth, plan.width) * kBytes);  // keys, then values
-    parts_.add(static_cast<int64_t>(std::max(scores.gemm().scratch_bytes(1), sums.gemm().scratch_bytes(1))));
+    parts_.add(static_cast<int64_t>(std::max(product_scratch_bytes(scores), product_scratch_bytes(sums))));
   }
   size_t scratch_bytes(uint32_t workers) const override { return workers * static_cast<size_t>(parts_.end); }
   uint32_t max_workers() const override {

@@ -8,34 +8,17 @@
 #include "kernels/checks.hpp"
 #include "kernels/elementwise.hpp"
 #include "kernels/families.hpp"
-#include "kernels/gemm.hpp"
 #include "kernels/index_checks.hpp"
 #include "kernels/operand.hpp"
+#include "kernels/small_product.hpp"
 
 namespace backplane_cpu {
 namespace {
 
-constexpr int64_t kPanel = 32;  // columns
+constexpr int64_t kPanel = 32;  // columns that are multiplied at once
+constexpr int64_t kRows = 32;   // rows, likewise
 
 int64_t aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
-
-// Some columns of a matrix; strides are in elements, and one of them is 1.
-template <class T>
-struct Panel {
-  const T* data;
-  int64_t row_stride, column_stride;
-};
-
-void multiply_row(const float* x, const Panel<float>& b, int64_t k, int64_t n, float* y) {
-  gemv(x, {b.data, b.row_stride, b.column_stride}, k, 0, n, y);
-}
-void multiply_row(const double* x, const Panel<double>& b, int64_t k, int64_t n, double* y) {
-  for (int64_t j = 0; j < n; ++j) {
-    double sum = 0;
-    for (int64_t i = 0; i < k; ++i) sum += x[i] * b.data[i * b.row_stride + j * b.column_stride];
-    y[j] = sum;
-  }
-}
 
 // The matrices, a panel at a time.
 template <class T>
@@ -57,8 +40,8 @@ class Matrices {
     in_place_ = is_native(w.dtype()) && (k_stride_ == kBytes || n_stride_ == kBytes);
   }
 
-  // Columns [first, first + count) of a matrix: in memory, or in `room` for kPanel columns.
-  Panel<T> panel(const std::byte* w, int64_t matrix, int64_t first, int64_t count, T* room) const {
+  // Columns [first, first + count) of a matrix: in memory, or in `room` for kPanel columns. One stride is 1.
+  Matrix<T> panel(const std::byte* w, int64_t matrix, int64_t first, int64_t count, T* room) const {
     const std::byte* from = w + matrix * matrix_ + first * n_stride_;
     constexpr int64_t kBytes = sizeof(T);
     if (in_place_) return {reinterpret_cast<const T*>(from), k_stride_ / kBytes, n_stride_ / kBytes};
@@ -98,7 +81,8 @@ class MatmulIdKernel final : public Kernel {
         narrow_(narrow_function(compute_of(node.output(0).dtype()), node.output(0).dtype())),
         count_(node.input(1).shape()[0]),
         k_(node.input(0).shape().back()),
-        n_(node.output(0).shape().back()) {}
+        n_(node.output(0).shape().back()),
+        rows_(std::min(kRows, ids_.walk().count())) {}
   uint32_t phases() const override { return 2; }
   size_t scratch_bytes(uint32_t workers) const override {
     return static_cast<size_t>(sorted_bytes() + workers * worker_bytes());
@@ -130,7 +114,12 @@ class MatmulIdKernel final : public Kernel {
 
   // Sorted: the rows by id, where each id's rows begin and the last end, the ids that have rows, how many these are.
   int64_t sorted_bytes() const { return aligned((ids_.walk().count() + 2 * (count_ + 1)) * 8); }
-  int64_t worker_bytes() const { return aligned(((kPanel + 1) * k_ + kPanel) * static_cast<int64_t>(sizeof(T))); }
+  // Of a worker: a panel, rows of x and of y, what the product needs.
+  int64_t part_bytes(int64_t elements) const { return aligned(elements * static_cast<int64_t>(sizeof(T))); }
+  int64_t worker_bytes() const {
+    return part_bytes(kPanel * k_) + part_bytes(rows_ * k_) + part_bytes(rows_ * kPanel) +
+           aligned(static_cast<int64_t>(product_scratch_bytes({rows_, kPanel, k_})));
+  }
 
   int64_t id(const RunArgs& args, int64_t row) const {
     alignas(64) std::byte stage[8];
@@ -158,26 +147,33 @@ class MatmulIdKernel final : public Kernel {
   }
 
   void multiply(const RunArgs& args, const int64_t* sorted, int64_t matrix, int64_t first, int64_t count) const {
-    T* room = reinterpret_cast<T*>(args.scratch + sorted_bytes() + args.worker * worker_bytes());
-    T *staged = room + kPanel * k_, *sums = staged + k_;
-    std::byte narrow[kPanel * sizeof(T)];
-    const Panel<T> panel = matrices_.panel(args.inputs[1], matrix, first, count, room);
+    std::byte* own = args.scratch + sorted_bytes() + args.worker * worker_bytes();
+    T* x = reinterpret_cast<T*>(own + part_bytes(kPanel * k_));
+    std::byte* sums = own + part_bytes(kPanel * k_) + part_bytes(rows_ * k_);
+    const Matrix<T> panel = matrices_.panel(args.inputs[1], matrix, first, count, reinterpret_cast<T*>(own));
     const int64_t* starts = sorted + ids_.walk().count();
-    for (int64_t i = starts[matrix]; i < starts[matrix + 1]; ++i) {
-      multiply_row(row(args.inputs[0] + x_rows_.position(sorted[i]), staged), panel, k_, count, sums);
-      narrow_(sums, narrow, count);
-      y_.scatter(narrow, sorted[i] * n_ + first, count, args.outputs[0]);
+    for (int64_t i = starts[matrix]; i < starts[matrix + 1]; i += rows_) {
+      const int64_t rows = std::min(rows_, starts[matrix + 1] - i);
+      for (int64_t row = 0; row < rows; ++row)
+        read_row(args.inputs[0] + x_rows_.position(sorted[i + row]), x + row * k_);
+      T* y = reinterpret_cast<T*>(sums);
+      backplane_cpu::multiply(x, panel, {rows, count, k_}, y, sums + part_bytes(rows_ * kPanel));
+      for (int64_t row = 0; row < rows; ++row) give(args, y + row * count, sorted[i + row] * n_ + first, count);
     }
   }
 
-  const T* row(const std::byte* x, T* staged) const {
-    if (x_row_.in_place()) return reinterpret_cast<const T*>(x);
+  void read_row(const std::byte* x, T* to) const {
     alignas(64) std::byte stage[kChunk * 8];
     for (int64_t k = 0; k < k_; k += kChunk) {
       const int64_t part = std::min(kChunk, k_ - k);
-      std::memcpy(staged + k, x_row_.read(x, k, part, stage), static_cast<size_t>(part) * sizeof(T));
+      std::memcpy(to + k, x_row_.read(x, k, part, stage), static_cast<size_t>(part) * sizeof(T));
     }
-    return staged;
+  }
+
+  void give(const RunArgs& args, const T* y, int64_t begin, int64_t count) const {
+    std::byte narrow[kPanel * sizeof(T)];
+    narrow_(y, narrow, count);
+    y_.scatter(narrow, begin, count, args.outputs[0]);
   }
 
   Matrices<T> matrices_;
@@ -186,7 +182,7 @@ class MatmulIdKernel final : public Kernel {
   ChunkReader x_row_;
   Walk y_;
   ConvertFn narrow_;
-  int64_t count_, k_, n_;
+  int64_t count_, k_, n_, rows_;
 };
 
 }  // namespace
