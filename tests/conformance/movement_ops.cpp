@@ -140,8 +140,11 @@ void make_resize(NodeCase& node) {
     for (size_t i = 0; i < roi.size(); ++i) roi[i] = random.real(-0.25, 0.5) + (i < shape.size() ? 0 : 0.75);
     node.attrs.set(BP_ATTR_ROI, roi);
   }
-  // A sum that is nearly an integer is truncated to either side.
-  if (mode != "nearest") node.tolerance = {.ulps = 4, .absolute = 64 * epsilon_of(dtype), .integers = 1};
+  if (mode == "nearest") return;
+  // Coordinates are rounded too, in units that grow with them. A sum that is nearly an integer is truncated to either
+  // side.
+  const double furthest = shape.empty() ? 1 : static_cast<double>(*std::max_element(shape.begin(), shape.end()));
+  node.tolerance = {.ulps = 4, .absolute = (64 + 8 * furthest) * epsilon_of(dtype), .integers = 1};
 }
 
 }  // namespace
