@@ -63,7 +63,6 @@ class LayoutBuilder {
         lives_(find_lifetimes(input, cut, tasks)),
         buffer_limits_(input.capability.buffer_limits(cut.splits)),
         sizes_(input.graph),
-        places_(cut.instances.size()),
         leaders_(cut.instances.size()) {
     std::iota(leaders_.begin(), leaders_.end(), 0u);
     for (const InstanceGroup& group : cut.groups)
@@ -74,27 +73,33 @@ class LayoutBuilder {
   }
 
   Result<MemoryLayout> build() {
-    const std::vector<bool> is_port = find_ports();
+    find_ports();
+    list_residences();
     std::vector<std::vector<uint32_t>> ports(devices_.size()), arena(devices_.size());  // instances by device
-    for (uint32_t instance = 0; instance < places_.size(); ++instance) {
-      const StorageId storage = cut_.instances.storage(instance);
+    for (uint32_t instance = 0; instance < instance_count(); ++instance) {
+      if (slots_[instance] == kNone) continue;
       const uint32_t device = owner(instance);
-      places_[instance] = {
-          .storage = storage, .device = device, .pool = kNone, .chunk = 0, .offset = 0, .last_step = end_};
-      if (device == kNone || is_state(instance) || is_placed_once(instance)) continue;
-      if (cut_.instances.is_home(instance) && is_port[storage])
+      Residence& place = residence(instance);
+      place = {.storage = cut_.instances.storage(instance),
+               .device = device,
+               .pool = kNone,
+               .chunk = 0,
+               .offset = 0,
+               .last_step = end_};
+      if (is_state(instance) || is_placed_once(instance)) continue;
+      if (is_port(instance)) {
         ports[device].push_back(instance);
-      else if (lives_[instance].first != kNone)
-        arena[device].push_back(instance), set_steps(instance);
-      else
-        places_[instance].device = kNone;
+      } else {
+        arena[device].push_back(instance);
+        place.first_step = lives_[instance].first;
+        place.last_step = lives_[instance].last;
+      }
     }
     find_chains(arena);
     for (uint32_t device = 0; device < devices_.size(); ++device) {
       BP_TRY(plan_pool(device, PoolKind::arena, arena[device]));
       BP_TRY(plan_pool(device, PoolKind::ports, ports[device]));
     }
-    sort_by_storage();
     return std::move(layout_);
   }
 
@@ -104,10 +109,9 @@ class LayoutBuilder {
     uint64_t offset;  // from the begin of the group's block
   };
 
-  void set_steps(uint32_t instance) {
-    places_[instance].first_step = lives_[instance].first;
-    places_[instance].last_step = lives_[instance].last;
-  }
+  uint32_t instance_count() const { return cut_.instances.size(); }
+  // REQUIRES: it has one.
+  Residence& residence(uint32_t instance) { return layout_.residences[slots_[instance]]; }
   uint32_t owner(uint32_t instance) const {
     return cut_.instances.is_home(instance) ? cut_.home[instance] : cut_.instances.device(instance);
   }
@@ -121,28 +125,47 @@ class LayoutBuilder {
   }
 
   // Inputs keep their values from run to run, outputs are read after it.
-  std::vector<bool> find_ports() {
-    std::vector<bool> is_port(graph_.storage_count(), false);
-    for (const Graph::Port& port : graph_.inputs()) is_port[graph_.storage_of(port.tensor)] = true;
-    for (const Graph::Port& port : graph_.outputs()) is_port[graph_.storage_of(port.tensor)] = true;
+  void find_ports() {
+    is_port_.assign(graph_.storage_count(), false);
+    for (const Graph::Port& port : graph_.inputs()) is_port_[graph_.storage_of(port.tensor)] = true;
+    for (const Graph::Port& port : graph_.outputs()) is_port_[graph_.storage_of(port.tensor)] = true;
     for (StorageId storage = 0; storage < graph_.storage_count(); ++storage)
-      if ((graph_.storage(storage).flags & BP_TENSOR_KEEP) != 0) is_port[storage] = true;
-    copied_.assign(places_.size(), false);
+      if ((graph_.storage(storage).flags & BP_TENSOR_KEEP) != 0) is_port_[storage] = true;
+    copied_.assign(instance_count(), false);
     for (const PlannedCopy& copy : cut_.copies)
       if (const uint32_t away = cut_.instances.find(copy.storage, copy.to); away != kNone) copied_[away] = true;
-    return is_port;
+  }
+  bool is_port(uint32_t instance) const { return cut_.instances.is_home(instance) && is_port_[instance]; }
+  // What is never used in a run, and not kept from one to the next, is nowhere.
+  bool is_somewhere(uint32_t instance) const {
+    return owner(instance) != kNone &&
+           (lives_[instance].first != kNone || is_state(instance) || is_placed_once(instance) || is_port(instance));
+  }
+
+  // Counts, then gives each instance its place behind those of earlier storages; homes come first because their
+  // numbers do.
+  void list_residences() {
+    std::vector<uint32_t>& at = layout_.residence_at;
+    at.assign(graph_.storage_count() + 1, 0);
+    slots_.assign(instance_count(), kNone);
+    for (uint32_t instance = 0; instance < instance_count(); ++instance)
+      if (is_somewhere(instance)) slots_[instance] = at[cut_.instances.storage(instance) + 1]++;
+    for (size_t i = 1; i < at.size(); ++i) at[i] += at[i - 1];
+    for (uint32_t instance = 0; instance < instance_count(); ++instance)
+      if (slots_[instance] != kNone) slots_[instance] += at[cut_.instances.storage(instance)];
+    layout_.residences.resize(at.back());
   }
 
   // A chain of results that take over one memory is the block of its first instance, which then lives as long.
   void find_chains(const std::vector<std::vector<uint32_t>>& arena) {
     if (!options_.reuse_memory || !options_.in_place || options_.separate_memory) return;
-    std::vector<bool> eligible(places_.size(), false);
+    std::vector<bool> eligible(instance_count(), false);
     for (const std::vector<uint32_t>& instances : arena)
       for (const uint32_t instance : instances) eligible[instance] = !seats_.contains(instance);
     for (const auto& [result, operand] : find_in_place(input_, cut_, tasks_, lives_, eligible)) {
       leaders_[result] = leaders_[operand];
       lives_[leaders_[operand]].last = lives_[result].last;
-      places_[result].in_place_of = cut_.instances.storage(operand);
+      residence(result).in_place_of = cut_.instances.storage(operand);
     }
   }
 
@@ -173,14 +196,15 @@ class LayoutBuilder {
     layout_.pools.push_back({device, kComputeMemtype, kind, planned->chunk_bytes, planned->peak_bytes,
                              planned->lower_bound_bytes, planned->method, planned->comparisons});
     const auto put = [&](uint32_t instance, uint32_t chunk, uint64_t offset) {
-      places_[instance].pool = pool;
-      places_[instance].chunk = chunk;
-      places_[instance].offset = offset;
+      Residence& place = residence(instance);
+      place.pool = pool;
+      place.chunk = chunk;
+      place.offset = offset;
     };
     for (size_t i = 0; i < instances.size(); ++i)
       put(instances[i], planned->places[i].chunk, planned->places[i].offset);
     for (const uint32_t instance : all) {
-      const Residence& leader = places_[leaders_[instance]];
+      const Residence& leader = residence(leaders_[instance]);
       const auto seat = seats_.find(instance);
       put(instance, leader.chunk, leader.offset + (seat == seats_.end() ? 0 : seat->second.offset));
     }
@@ -207,11 +231,11 @@ class LayoutBuilder {
   uint64_t room_for_arena(uint32_t device, const std::vector<uint32_t>& instances) const {
     const Result<MemoryStats> stats = devices_[device]->memory();
     if (!stats.ok() || !stats->total) return 0;
-    std::vector<bool> is_inside(places_.size(), false);
+    std::vector<bool> is_inside(instance_count(), false);
     for (const uint32_t instance : instances) is_inside[instance] = true;
     uint64_t room = *stats->total;
-    for (uint32_t instance = 0; instance < places_.size(); ++instance)
-      if (places_[instance].device == device && !is_inside[instance])
+    for (uint32_t instance = 0; instance < instance_count(); ++instance)
+      if (slots_[instance] != kNone && owner(instance) == device && !is_inside[instance])
         room -= std::min(room, graph_.storage(cut_.instances.storage(instance)).bytes);
     return room;
   }
@@ -228,19 +252,6 @@ class LayoutBuilder {
         "plan.tensor-too-large");
   }
 
-  // Counts, then puts each instance behind those of earlier storages; homes come first because their numbers do.
-  void sort_by_storage() {
-    std::vector<uint32_t>& at = layout_.residence_at;
-    at.assign(graph_.storage_count() + 1, 0);
-    for (const Residence& place : places_)
-      if (place.device != kNone) ++at[place.storage + 1];
-    for (size_t i = 1; i < at.size(); ++i) at[i] += at[i - 1];
-    layout_.residences.resize(at.back());
-    std::vector<uint32_t> next(at.begin(), at.end() - 1);
-    for (const Residence& place : places_)
-      if (place.device != kNone) layout_.residences[next[place.storage]++] = place;
-  }
-
   const Graph& graph_;
   const PlanOptions& options_;
   const std::vector<Device*>& devices_;
@@ -251,8 +262,9 @@ class LayoutBuilder {
   std::vector<Lifetime> lives_;                // of the block, for leaders of chains
   const std::vector<uint64_t> buffer_limits_;  // by device
   StorageSizes sizes_;
+  std::vector<bool> is_port_;                 // by storage
   std::vector<bool> copied_;                  // by instance: a copy writes it in each run
-  std::vector<Residence> places_;             // by instance
+  std::vector<uint32_t> slots_;               // by instance: into the layout's residences; kNone = nowhere
   std::unordered_map<uint32_t, Seat> seats_;  // by instance, of those in groups
   std::vector<uint32_t> leaders_;             // by instance: in whose block it is
   MemoryLayout layout_;
