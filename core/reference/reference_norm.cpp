@@ -29,7 +29,12 @@ void normalize(std::span<double> x, size_t length, double epsilon, bool center) 
     const std::span<double> run = x.first(length);
     const auto count = static_cast<double>(length);
     double mean = 0;
-    if (center) mean = std::accumulate(run.begin(), run.end(), 0.0) / count;
+    if (center) {
+      mean = std::accumulate(run.begin(), run.end(), 0.0) / count;
+      for (double& value : run) value -= mean;
+      // What rounding left of the mean is all that there is to see of a run that is nearly constant.
+      mean = std::accumulate(run.begin(), run.end(), 0.0) / count;
+    }
     double squares = 0;
     for (const double value : run) squares += (value - mean) * (value - mean);
     for (double& value : run) value = (value - mean) / std::sqrt(squares / count + epsilon);

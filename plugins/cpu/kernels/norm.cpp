@@ -15,50 +15,75 @@ namespace hn = hwy::HWY_NAMESPACE;
 template <class T>
 constexpr int64_t kLanes = HWY_LANES(T);
 
-// Sum of f(x) over a row: blocks in T, their total in double, so that long rows lose nothing.
-template <class T, class Term>
-double sum_row(const T* x, int64_t count, Term term) {
+// Sums of x − centre, and of its square, over a row.
+struct Sums {
+  double plain = 0, squares = 0;
+};
+
+// Blocks in T, their totals in double, so that long rows lose nothing.
+template <class T>
+Sums sum_row(const T* x, int64_t count, T centre) {
   const hn::ScalableTag<T> d;
   constexpr int64_t kBlock = 64 * kLanes<T>;
-  double total = 0;
+  Sums sums;
   int64_t i = 0;
+  const auto c = hn::Set(d, centre);
   while (i + 2 * kLanes<T> <= count) {
     const int64_t end = std::min(count, i + kBlock);
-    auto even = hn::Zero(d), odd = hn::Zero(d);
+    auto plain = hn::Zero(d), more = hn::Zero(d), squares = hn::Zero(d), more_squares = hn::Zero(d);
     for (; i + 2 * kLanes<T> <= end; i += 2 * kLanes<T>) {
-      even = hn::Add(even, term(d, hn::LoadU(d, x + i)));
-      odd = hn::Add(odd, term(d, hn::LoadU(d, x + i + kLanes<T>)));
+      const auto even = hn::Sub(hn::LoadU(d, x + i), c), odd = hn::Sub(hn::LoadU(d, x + i + kLanes<T>), c);
+      plain = hn::Add(plain, even);
+      more = hn::Add(more, odd);
+      squares = hn::MulAdd(even, even, squares);
+      more_squares = hn::MulAdd(odd, odd, more_squares);
     }
-    total += static_cast<double>(hn::GetLane(hn::SumOfLanes(d, hn::Add(even, odd))));
+    sums.plain += static_cast<double>(hn::GetLane(hn::SumOfLanes(d, hn::Add(plain, more))));
+    sums.squares += static_cast<double>(hn::GetLane(hn::SumOfLanes(d, hn::Add(squares, more_squares))));
   }
-  const hn::CappedTag<T, 1> one;
-  for (; i < count; ++i) total += static_cast<double>(hn::GetLane(term(one, hn::LoadU(one, x + i))));
-  return total;
+  for (; i < count; ++i) {
+    const auto v = static_cast<double>(x[i] - centre);
+    sums.plain += v;
+    sums.squares += v * v;
+  }
+  return sums;
 }
+
+// A mean in two parts, as its rounding to T would be all that is left of rows that are nearly constant.
+template <class T>
+struct Mean {
+  T rounded = 0, rest = 0;
+
+  T centred(T x) const { return (x - rounded) - rest; }
+  template <class D>
+  auto centred(D d, hn::Vec<D> x) const {
+    return hn::Sub(hn::Sub(x, hn::Set(d, rounded)), hn::Set(d, rest));
+  }
+};
 
 // y = (x − mean)·factor + bias.
 template <class T>
-void scale_row(const T* x, int64_t count, T mean, T factor, T bias, T* y) {
+void scale_row(const T* x, int64_t count, Mean<T> mean, T factor, T bias, T* y) {
   const hn::ScalableTag<T> d;
-  const auto m = hn::Set(d, mean), f = hn::Set(d, factor), b = hn::Set(d, bias);
+  const auto f = hn::Set(d, factor), b = hn::Set(d, bias);
   int64_t i = 0;
   for (; i + kLanes<T> <= count; i += kLanes<T>)
-    hn::StoreU(hn::MulAdd(hn::Sub(hn::LoadU(d, x + i), m), f, b), d, y + i);
-  for (; i < count; ++i) y[i] = (x[i] - mean) * factor + bias;
+    hn::StoreU(hn::MulAdd(mean.centred(d, hn::LoadU(d, x + i)), f, b), d, y + i);
+  for (; i < count; ++i) y[i] = mean.centred(x[i]) * factor + bias;
 }
 
 // y = (x − mean)·factor·scale + bias, element by element; a null bias is zero.
 template <class T>
-void scale_row_by(const T* x, int64_t count, T mean, T factor, const T* scale, const T* bias, T* y) {
+void scale_row_by(const T* x, int64_t count, Mean<T> mean, T factor, const T* scale, const T* bias, T* y) {
   const hn::ScalableTag<T> d;
-  const auto m = hn::Set(d, mean), f = hn::Set(d, factor);
+  const auto f = hn::Set(d, factor);
   int64_t i = 0;
   for (; i + kLanes<T> <= count; i += kLanes<T>) {
-    const auto normal = hn::Mul(hn::Sub(hn::LoadU(d, x + i), m), f);
+    const auto normal = hn::Mul(mean.centred(d, hn::LoadU(d, x + i)), f);
     const auto b = bias == nullptr ? hn::Zero(d) : hn::LoadU(d, bias + i);
     hn::StoreU(hn::MulAdd(normal, hn::LoadU(d, scale + i), b), d, y + i);
   }
-  for (; i < count; ++i) y[i] = (x[i] - mean) * factor * scale[i] + (bias == nullptr ? T{0} : bias[i]);
+  for (; i < count; ++i) y[i] = mean.centred(x[i]) * factor * scale[i] + (bias == nullptr ? T{0} : bias[i]);
 }
 
 // The axes [first, rank) of a tensor as one row.
@@ -139,13 +164,14 @@ class NormKernel final : public Kernel {
  private:
   void normalise(const RunArgs& args, int64_t index, const RowMemory<T>& row) const {
     const int64_t count = plan_.x.count;
-    const auto same = [](auto, auto v) { return v; };
-    const T mean = plan_.centre ? static_cast<T>(sum_row(row.x, count, same) / static_cast<double>(count)) : T{0};
-    const auto square = [mean](auto d, auto v) {
-      const auto centred = hn::Sub(v, hn::Set(d, mean));
-      return hn::Mul(centred, centred);
-    };
-    const double variance = sum_row(row.x, count, square) / static_cast<double>(count);
+    const auto elements = static_cast<double>(count);
+    Mean<T> mean;
+    if (plan_.centre) mean.rounded = static_cast<T>(sum_row(row.x, count, T{0}).plain / elements);
+    const Sums sums = sum_row(row.x, count, mean.rounded);
+    const double rest = plan_.centre ? sums.plain / elements : 0;
+    mean.rest = static_cast<T>(rest);
+    const double square = sums.squares / elements - rest * rest;
+    const double variance = square < 0 ? 0 : square;  // NaN stays NaN
     const T factor = static_cast<T>(1 / std::sqrt(variance + plan_.epsilon));
     const uint32_t first = plan_.x.first;
     const T* scale = input_data<T>(args, 1) + offset_of(plan_.scale, 0, first, index);
@@ -276,7 +302,7 @@ class BatchNormKernel final : public Kernel {
       const double factor = static_cast<double>(parameter(0)) / std::sqrt(static_cast<double>(parameter(3)) + epsilon_);
       T* y = output_data<T>(args, 0) + y_.start(index);
       const RowMemory<T> row = open_row(x_, y_, input_data<T>(args, 0) + x_.start(index), y, scratch);
-      scale_row(row.x, x_.count, parameter(2), static_cast<T>(factor), parameter(1), row.y);
+      scale_row(row.x, x_.count, Mean<T>{parameter(2)}, static_cast<T>(factor), parameter(1), row.y);
       close_row(y_, scratch, y);
     }
   }

@@ -122,6 +122,21 @@ TEST(NormTest, LongRowsFarFromZero) {
       .expect({normalised(x.values(), 40000, true)}, {1e-4, 1e-4});
 }
 
+// What rounding leaves of the mean would be divided by sqrt(epsilon) here.
+TEST(NormTest, EqualElementsFarFromZeroAreZero) {
+  for (const uint32_t dtype : {BP_TYPE_F32, BP_TYPE_F64})
+    for (const int64_t count : {1, 7, 53, 1000}) {
+      const TestTensor x(dtype, {2, count}, Values(static_cast<size_t>(2 * count), 1000.1)), one(dtype, {1}, {1});
+      KernelCase(BP_OP_LAYER_NORM)
+          .input(x)
+          .input(one)
+          .output(dtype, {2, count})
+          .attr(BP_ATTR_AXIS, 1)
+          .attr(BP_ATTR_EPSILON, 1e-12)
+          .expect({Values(static_cast<size_t>(2 * count), 0)}, {0, 1e-3});
+    }
+}
+
 TEST(NormTest, EmptyAndNaN) {
   const TestTensor one(BP_TYPE_F32, {1}, {1});
   for (const Shape& shape : {Shape{0, 4}, Shape{4, 0}})
